@@ -1,0 +1,1 @@
+"""What parameters and arrays may be: every complaint is one sentence that says what was found and what is allowed."""
