@@ -1,0 +1,8 @@
+"""Data sets by name, tables from files, and what images of digits need before a metric."""
+
+from likewise.datasets._dataset import Dataset
+from likewise.datasets._images import deskew
+from likewise.datasets._load import load, names
+from likewise.datasets._tables import Table, read_table
+
+__all__ = ["Dataset", "Table", "deskew", "load", "names", "read_table"]

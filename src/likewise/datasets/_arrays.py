@@ -1,0 +1,66 @@
+"""Reading arrays from NPY and NPZ files that may come from a stranger.
+
+Nothing in the file is executed (no pickles), and every array's size is known and checked before
+memory is asked for: a small file cannot claim to hold a terabyte.
+"""
+
+from __future__ import annotations
+
+import math
+import zipfile
+import zlib
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.lib import format as npy_format
+from numpy.typing import NDArray
+
+MAX_ARRAY_BYTES = 16 * 2**30
+
+
+def read_npz(path: Path) -> dict[str, NDArray[Any]]:
+    """Return every array of the NPZ file at `path`, by name."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            arrays = {}
+            for member in archive.infolist():
+                name = member.filename.removesuffix(".npy")
+                with archive.open(member) as stream:
+                    arrays[name] = _read_array(stream, member.file_size, f"{path} ({name})")
+            return arrays
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
+        # The last two: a compression method or an encryption that zipfile does not read.
+        raise ValueError(f"{path} is not a readable NPZ file: {error}") from error
+
+
+def read_npy(path: Path) -> NDArray[Any]:
+    """Return the array in the NPY file at `path`."""
+    with path.open("rb") as stream:
+        return _read_array(stream, path.stat().st_size, str(path))
+
+
+def _read_array(stream: IO[bytes], n_bytes: int, where: str) -> NDArray[Any]:
+    try:
+        version = npy_format.read_magic(stream)
+        read_header = {
+            (1, 0): npy_format.read_array_header_1_0,
+            (2, 0): npy_format.read_array_header_2_0,
+        }[version]
+        shape, fortran_order, dtype = read_header(stream)
+    except (ValueError, KeyError, EOFError) as error:
+        raise ValueError(f"{where} is not a readable NumPy array: {error}") from error
+    if dtype.hasobject:
+        raise ValueError(f"{where} holds Python objects; only numbers and text can be loaded")
+    size = math.prod(shape) * dtype.itemsize
+    if size > min(n_bytes, MAX_ARRAY_BYTES):
+        raise ValueError(
+            f"{where} claims to be an array of {size} bytes, but the file holds {n_bytes} "
+            f"and at most {MAX_ARRAY_BYTES} are allowed"
+        )
+    # One byte more than needed, since an archive verifies a member only when its end is reached.
+    content = bytearray(stream.read(size + 1))
+    if len(content) < size:
+        raise ValueError(f"{where} ends too early: {len(content)} of {size} bytes")
+    array: NDArray[Any] = np.frombuffer(content, dtype=dtype, count=math.prod(shape))
+    return array.reshape(shape, order="F" if fortran_order else "C")

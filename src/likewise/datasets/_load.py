@@ -1,0 +1,178 @@
+"""Finding a data set by its name: scikit-learn, the data folder, the cache, a download."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.datasets._arrays import read_npz
+from likewise.datasets._dataset import Dataset
+from likewise.datasets._download import Progress, cache_folder, download, is_intact, known_files
+from likewise.datasets._openml import OPENML, load_openml
+
+_SHIPPED = ("breast_cancer", "digits", "iris", "wine")
+_NAME = re.compile(r"\w[\w.-]*")
+
+
+def load(name: str, *, progress: Progress | None = None) -> Dataset:
+    """Return a data set by name.
+
+    Looked for in this order: what scikit-learn ships; ``NAME.npz`` in the folder
+    ``$LIKEWISE_DATA``; the cache of earlier downloads; a download, from the mirror
+    ``$LIKEWISE_DATA_URL`` (``URL/NAME.npz``, SHA-256 checked) or, where no mirror is set, from
+    OpenML. Downloads are kept in ``$LIKEWISE_CACHE``, else in the user's cache folder.
+
+    Parameters
+    ----------
+    name : str
+        One of `names()`.
+    progress : callable, optional
+        Called with the bytes so far and the bytes in all while a mirror's file is copied.
+
+    Returns
+    -------
+    Dataset
+        Values are raw, and floating point whatever the file holds: differences of unsigned
+        bytes would wrap around.
+
+    Examples
+    --------
+    >>> from likewise.datasets import load
+    >>> iris = load("iris")
+    >>> iris.X.shape, iris.classes
+    ((150, 4), ('setosa', 'versicolor', 'virginica'))
+    """
+    if name in _SHIPPED:
+        return _load_shipped(name)
+    if (folder := _data_folder()) and _NAME.fullmatch(name):
+        path = folder / f"{name}.npz"
+        if path.is_file():
+            return _from_file(name, path)
+    if name not in names():
+        close = difflib.get_close_matches(name, names(), n=3, cutoff=0.5)
+        hint = f"did you mean {' or '.join(close)}?" if close else "likewise info lists all names"
+        raise ValueError(f"there is no data set {name!r}; {hint}")
+    return _from_cache(name) or _fetch(name, progress)
+
+
+def names(*, local: bool = False) -> list[str]:
+    """Return the names that `load` knows, in alphabetical order.
+
+    Parameters
+    ----------
+    local : bool, default=False
+        Only those that need no network now.
+
+    Examples
+    --------
+    >>> from likewise.datasets import names
+    >>> "digits" in names(local=True)
+    True
+    """
+    found = {*_SHIPPED, *_files_in(_data_folder())}
+    if local:
+        found |= _files_in(cache_folder()) & set(known_files())
+    else:
+        found |= {*known_files(), *OPENML}
+    return sorted(found)
+
+
+def _load_shipped(name: str) -> Dataset:
+    import sklearn.datasets
+
+    bunch = getattr(sklearn.datasets, f"load_{name}")()
+    return Dataset(
+        name=name,
+        X=bunch.data,
+        y=bunch.target,
+        feature_names=tuple(map(str, bunch.feature_names)),
+        classes=tuple(map(str, bunch.target_names)),
+        source=f"Shipped with scikit-learn as load_{name}.",
+    )
+
+
+def _from_cache(name: str) -> Dataset | None:
+    path = cache_folder() / f"{name}.npz"
+    if name in known_files() and is_intact(path, known_files()[name]):
+        return _from_file(name, path)
+    return None
+
+
+def _fetch(name: str, progress: Progress | None) -> Dataset:
+    mirror = os.environ.get("LIKEWISE_DATA_URL", "").rstrip("/")
+    remedy = f"put {name}.npz in a folder and name the folder in LIKEWISE_DATA"
+    try:
+        if mirror and name in known_files():
+            path = cache_folder() / f"{name}.npz"
+            download(f"{mirror}/{name}.npz", path, known_files()[name], progress=progress)
+            return _from_file(name, path)
+        if name in OPENML:
+            return load_openml(name, cache_folder() / "openml")
+    except ConnectionError as error:
+        raise ConnectionError(
+            f"data set {name!r} is not on this machine and could not be downloaded ({error}): "
+            f"{remedy}, or set LIKEWISE_DATA_URL to a mirror that can be reached"
+        ) from error
+    raise ConnectionError(
+        f"data set {name!r} is not on this machine: {remedy}, "
+        "or set LIKEWISE_DATA_URL to a mirror that has it"
+    )
+
+
+def _from_file(name: str, path: Path) -> Dataset:
+    arrays = read_npz(path)
+    X, y = _rows_and_labels(arrays, "X", "y", path)
+    has_test = "X_test" in arrays
+    X_test, y_test = (
+        _rows_and_labels(arrays, "X_test", "y_test", path) if has_test else (None, None)
+    )
+    return Dataset(
+        name=name,
+        X=X,
+        y=y,
+        X_test=X_test,
+        y_test=y_test,
+        feature_names=_words(arrays.get("feature_names", arrays.get("vocab")), X.shape[1]),
+        classes=_words(arrays.get("classes")),
+        source=f"Read from {path}.",
+    )
+
+
+def _rows_and_labels(
+    arrays: dict[str, NDArray[Any]], rows: str, labels: str, path: Path
+) -> tuple[NDArray[np.floating[Any]], NDArray[Any]]:
+    if rows not in arrays or labels not in arrays:
+        found = ", ".join(arrays) or "none"
+        raise ValueError(f"{path} must hold the arrays {rows} and {labels}, found {found}")
+    X, y = arrays[rows], arrays[labels]
+    if X.ndim != 2 or y.shape != X.shape[:1]:
+        raise ValueError(
+            f"{path} must hold {rows} with two dimensions and in {labels} one label for each row, "
+            f"found shapes {X.shape} and {y.shape}"
+        )
+    if X.dtype.kind not in "biuf":
+        raise ValueError(f"{path} must hold numbers in {rows}, found {X.dtype}")
+    # Bytes and short integers fit float32 exactly; longer integers need float64.
+    X = X.astype(np.result_type(X.dtype, np.float32), copy=False)
+    return X, y.astype(np.int64) if y.dtype.kind in "iu" else y
+
+
+def _words(values: NDArray[Any] | None, count: int | None = None) -> tuple[str, ...] | None:
+    if values is None or (count is not None and len(values) != count):
+        return None
+    return tuple(map(str, values))
+
+
+def _data_folder() -> Path | None:
+    folder = os.environ.get("LIKEWISE_DATA")
+    return Path(folder).expanduser() if folder else None
+
+
+def _files_in(folder: Path | None) -> set[str]:
+    return {path.stem for path in folder.glob("*.npz")} if folder else set()
