@@ -128,16 +128,13 @@ def _fetch(name: str, progress: Progress | None) -> Dataset:
 def _from_file(name: str, path: Path) -> Dataset:
     arrays = read_npz(path)
     X, y = _rows_and_labels(arrays, "X", "y", path)
-    has_test = "X_test" in arrays
-    X_test, y_test = (
-        _rows_and_labels(arrays, "X_test", "y_test", path) if has_test else (None, None)
-    )
+    test = _rows_and_labels(arrays, "X_test", "y_test", path) if "X_test" in arrays else None
     return Dataset(
         name=name,
         X=X,
         y=y,
-        X_test=X_test,
-        y_test=y_test,
+        X_test=test[0] if test else None,
+        y_test=test[1] if test else None,
         feature_names=_words(arrays.get("feature_names", arrays.get("vocab")), X.shape[1]),
         classes=_words(arrays.get("classes")),
         source=f"Read from {path}.",

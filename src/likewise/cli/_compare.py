@@ -1,0 +1,59 @@
+"""``likewise compare``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from likewise import evaluation
+from likewise.cli._data import read_data, refuse_gaps
+from likewise.cli._output import check_writable, print_comparison, progress_bar, write_json
+
+
+@click.command()
+@click.argument("data", default="digits")
+@click.option("--label", metavar="COLUMN", help="The column with the labels, in a file.")
+@click.option("--methods", metavar="A,B,…", help=f"Some of {', '.join(evaluation.METHODS)}.")
+@click.option("--k", default=3, show_default=True, help="Neighbours that vote.")
+@click.option("--splits", default=5, show_default=True, help="Random splits into train and test.")
+@click.option("--raw", is_flag=True, help="Take features as they are, not standardised.")
+@click.option("--seed", default=0, show_default=True, help="Decides splits and pairs.")
+@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the result here.")
+def compare(
+    data: str,
+    label: str | None,
+    methods: str | None,
+    k: int,
+    splits: int,
+    raw: bool,
+    seed: int,
+    json_file: Path | None,
+) -> None:
+    """Compare metrics on DATA and say which to use.
+
+    DATA is the name of a data set (see likewise info) or a CSV, TSV, Parquet, NPZ or NPY file;
+    digits by default.
+
+    \b
+    Examples:
+      likewise compare digits
+      likewise compare flowers.csv --label species --methods Euclidean,FDA --json result.json
+    """
+    check_writable(json_file)
+    dataset = read_data(data, label)
+    refuse_gaps(dataset)
+    with progress_bar() as progress:
+        comparison = evaluation.compare(
+            dataset.X,
+            dataset.y,
+            [name.strip() for name in methods.split(",")] if methods is not None else None,
+            n_neighbors=k,
+            n_splits=splits,
+            standardize=not raw,
+            random_state=seed,
+            progress=progress,
+        )
+    print_comparison(comparison)
+    if json_file is not None:
+        write_json(json_file, {"data": dataset.name, **comparison.to_dict()})

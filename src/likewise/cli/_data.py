@@ -1,0 +1,33 @@
+"""Data as the user names them: a data set or a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from likewise.datasets import Dataset, load, read_table
+
+
+def read_data(data: str, label: str | None) -> Dataset:
+    """Return the data set called `data`, or the table in the file `data`."""
+    path = Path(data)
+    if path.suffix == "" and not path.exists():
+        if label is not None:
+            raise ValueError(f"--label is for files, but {data} is the name of a data set.")
+        return load(data)
+    X, y, feature_names = read_table(path, label)
+    return Dataset(path.name, X, y, feature_names=feature_names, source=f"Read from {path}.")
+
+
+def refuse_gaps(dataset: Dataset) -> None:
+    """Raise a sentence that names the first column with an empty or infinite cell."""
+    unusable = ~np.isfinite(dataset.X)
+    if unusable.any():
+        column = int(unusable.any(axis=0).argmax())
+        name = dataset.feature_names[column] if dataset.feature_names else str(column)
+        gaps = unusable[:, column]
+        raise ValueError(
+            f"column {name!r} of {dataset.name} has {gaps.sum()} missing or infinite values, the "
+            f"first in row {gaps.argmax() + 1}; fill them in or drop the rows."
+        )

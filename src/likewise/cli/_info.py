@@ -1,0 +1,78 @@
+"""``likewise info``."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib.metadata import version
+from typing import Any
+
+import click
+import numpy as np
+from threadpoolctl import threadpool_info
+
+from likewise import _files, _kernels
+from likewise.cli._data import read_data
+from likewise.cli._output import print_facts
+from likewise.datasets import Dataset, names
+
+_SHOWN_CLASSES = 20
+
+
+@click.command()
+@click.argument("model_or_data", required=False)
+@click.option("--label", metavar="COLUMN", help="The column with the labels, in a data file.")
+def info(model_or_data: str | None, label: str | None) -> None:
+    """Describe a model file, a data set or data file, or this installation.
+
+    \b
+    Examples:
+      likewise info
+      likewise info iris
+      likewise info model.safetensors
+    """
+    if model_or_data is None:
+        print_facts(describe_installation())
+    elif model_or_data.endswith(".safetensors"):
+        print_facts(_files.describe(model_or_data))
+    else:
+        print_facts(describe_data(read_data(model_or_data, label)))
+
+
+def describe_installation() -> dict[str, Any]:
+    """Return versions, kernels, threads and data folders."""
+    blas = [library for library in threadpool_info() if library["user_api"] == "blas"]
+    packages = {"NumPy": "numpy", "SciPy": "scipy", "scikit-learn": "scikit-learn"}
+    return {
+        "likewise": version("likewise"),
+        "Python": platform.python_version(),
+        **{title: version(package) for title, package in packages.items()},
+        "kernels": _kernels.BACKEND,
+        "cores": os.cpu_count(),
+        "BLAS": ", ".join(
+            f"{library['internal_api']} {library['version']} ({library['num_threads']} threads)"
+            for library in blas
+        ),
+        "data folder": os.environ.get("LIKEWISE_DATA") or "none (set LIKEWISE_DATA)",
+        "data here": ", ".join(names(local=True)),
+        "to download": ", ".join(sorted(set(names()) - set(names(local=True)))),
+    }
+
+
+def describe_data(dataset: Dataset) -> dict[str, Any]:
+    """Return shape, classes with their counts, and how many values are missing."""
+    labels, counts = np.unique(dataset.y, return_counts=True)
+    titles = [dataset.classes[label] for label in labels] if dataset.classes else labels.tolist()
+    shown = [f"{title}: {n}" for title, n in zip(titles, counts, strict=True)][:_SHOWN_CLASSES]
+    more = ["…"] if len(labels) > _SHOWN_CLASSES else []
+    test = "none" if dataset.X_test is None else f"{len(dataset.X_test)} rows"
+    return {
+        "name": dataset.name,
+        "rows": dataset.X.shape[0],
+        "features": dataset.X.shape[1],
+        "classes": len(labels),
+        "rows a class": ", ".join(shown + more),
+        "missing values": int(np.isnan(dataset.X).sum()),
+        "test part": test,
+        "source": dataset.source,
+    }

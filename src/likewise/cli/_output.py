@@ -1,0 +1,101 @@
+"""What the commands print and write."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from likewise.evaluation import Comparison, MethodResult
+
+
+@contextmanager
+def progress_bar() -> Iterator[Callable[[int, int, str], None]]:
+    """Yield a callback that moves a bar on stderr; without a terminal there it shows nothing."""
+    console = Console(stderr=True)
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}"),
+    )
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task("starting", total=None)
+
+        def move(done: int, total: int, what: str) -> None:
+            bar.update(task, completed=done, total=total, description=what)
+
+        yield move
+
+
+def print_comparison(comparison: Comparison) -> None:
+    """Print the table, what went wrong, and the verdict."""
+    console = Console(highlight=False)
+    table = Table(caption=comparison.caption, caption_justify="left")
+    table.add_column("metric", no_wrap=True)
+    for heading in ("error", "spread", "EER", "fit s", "rank"):
+        table.add_column(heading, justify="right")
+    for row in comparison.rows:
+        style = "bold" if row.name == comparison.recommended else None
+        table.add_row(Text(row.name), *_cells(row), style=style)
+    console.print(table)
+    for row in comparison.rows:
+        if row.failed:
+            console.print(f"{row.name} failed: {row.failed}", markup=False)
+        if row.warned:
+            console.print(f"{row.name} warned: {row.warned}", markup=False)
+    console.print(comparison.verdict, style="bold", markup=False)
+
+
+def _cells(row: MethodResult) -> list[str]:
+    if row.failed is not None:
+        return ["failed", "", "", "", ""]
+    rates = [f"{rate:.2%}" if rate == rate else "–" for rate in (row.error, row.spread, row.eer)]
+    return [*rates, f"{row.fit_seconds:.3f}", str(row.rank)]
+
+
+def print_facts(facts: Mapping[str, Any]) -> None:
+    """Print names and values in two columns."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, value in facts.items():
+        grid.add_row(Text(name, style="bold"), Text(str(value)))
+    Console(highlight=False).print(grid)
+
+
+def check_writable(path: Path | None) -> None:
+    """Complain before the work, not after it, that its result has nowhere to go."""
+    if path is not None and not os.access(path.absolute().parent, os.W_OK):
+        raise ValueError(f"cannot write {path}: there is no folder there to write in.")
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a JSON file that appears complete or not at all."""
+    handle, temporary = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as sink:
+            json.dump(content, sink, indent=2, ensure_ascii=False, allow_nan=False)
+            sink.write("\n")
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    finally:
+        Path(temporary).unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    # The mask can only be read by setting it; a temporary file is private whatever it says.
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

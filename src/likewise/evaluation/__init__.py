@@ -1,0 +1,23 @@
+"""How good is a metric: neighbours' votes, verification of pairs, and methods side by side."""
+
+from likewise.evaluation.comparison import compare
+from likewise.evaluation.knn_error import KNNError, knn_error
+from likewise.evaluation.methods import METHODS
+from likewise.evaluation.rank import effective_dimension
+from likewise.evaluation.results import Comparison, MethodResult
+from likewise.evaluation.scoring import PairScorer, pair_scorer
+from likewise.evaluation.verification import VerificationCurve, verification_curve
+
+__all__ = [
+    "METHODS",
+    "Comparison",
+    "KNNError",
+    "MethodResult",
+    "PairScorer",
+    "VerificationCurve",
+    "compare",
+    "effective_dimension",
+    "knn_error",
+    "pair_scorer",
+    "verification_curve",
+]

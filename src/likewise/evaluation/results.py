@@ -1,0 +1,95 @@
+"""What a comparison found, ready to be printed, stored or read on."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class MethodResult:
+    """One method's row of a comparison; its numbers are NaN and 0 where it failed.
+
+    Attributes
+    ----------
+    name : str
+    error, spread : float
+        Mean of the kNN test error over the splits, and its standard deviation.
+    eer : float
+        Mean equal error rate on pairs of test rows; NaN if no class has two test rows.
+    fit_seconds : float
+        Median time of a fit.
+    rank : int
+        Directions that matter to the metric: median of `effective_dimension`.
+    errors : tuple of float
+        kNN test error of each split, in the order of the splits.
+    failed : str or None
+        Why there are no numbers.
+    warned : str or None
+        What the method warned of while it gave these numbers.
+    """
+
+    name: str
+    error: float = math.nan
+    spread: float = math.nan
+    eer: float = math.nan
+    fit_seconds: float = math.nan
+    rank: int = 0
+    errors: tuple[float, ...] = ()
+    failed: str | None = None
+    warned: str | None = None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What `compare` found; print it, or read `rows`, `recommended` and `verdict`."""
+
+    rows: tuple[MethodResult, ...]
+    recommended: str | None
+    verdict: str
+    n_samples: int
+    n_features: int
+    n_classes: int
+    n_neighbors: int
+    n_splits: int
+    test_size: float
+    standardized: bool
+
+    @property
+    def caption(self) -> str:
+        """Say how the numbers were obtained."""
+        features = "standardised on each training part" if self.standardized else "raw"
+        return (
+            f"{self.n_samples} rows, {self.n_features} features ({features}), {self.n_classes} "
+            f"classes; {self.n_neighbors}-NN test error and spread over {self.n_splits} "
+            f"stratified splits with {self.test_size:.0%} test rows; EER of pairs of test rows"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values that JSON can hold; NaN becomes None."""
+        return _plain(asdict(self) | {"caption": self.caption})
+
+    def __str__(self) -> str:
+        width = max(len("method"), *(len(row.name) for row in self.rows))
+        lines = [f"{'method':{width}}    error   spread      EER    fit s   rank"]
+        lines += [_line(row, width) for row in self.rows]
+        lines += [f"{row.name} warned: {row.warned}" for row in self.rows if row.warned]
+        return "\n".join([*lines, f"({self.caption})", self.verdict])
+
+
+def _line(row: MethodResult, width: int) -> str:
+    if row.failed is not None:
+        return f"{row.name:{width}}  failed: {row.failed}"
+    return (
+        f"{row.name:{width}}  {row.error:7.2%}  {row.spread:7.2%}  {row.eer:7.2%}"
+        f"  {row.fit_seconds:7.3f}  {row.rank:5d}"
+    )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
