@@ -19,7 +19,12 @@ from likewise.cli._output import check_writable, print_comparison, progress_bar,
 @click.option("--splits", default=5, show_default=True, help="Random splits into train and test.")
 @click.option("--raw", is_flag=True, help="Take features as they are, not standardised.")
 @click.option("--seed", default=0, show_default=True, help="Decides splits and pairs.")
-@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the result here.")
+@click.option(
+    "--json",
+    "json_file",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    help="Write the result here, too.",
+)
 def compare(
     data: str,
     label: str | None,

@@ -12,7 +12,7 @@ from likewise.datasets import Dataset, load, read_table
 def read_data(data: str, label: str | None) -> Dataset:
     """Return the data set called `data`, or the table in the file `data`."""
     path = Path(data)
-    if path.suffix == "" and not path.exists():
+    if path.name == data and path.suffix == "":
         if label is not None:
             raise ValueError(f"--label is for files, but {data} is the name of a data set.")
         return load(data)

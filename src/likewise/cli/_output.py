@@ -22,15 +22,16 @@ from likewise.evaluation import Comparison, MethodResult
 def progress_bar() -> Iterator[Callable[[int, int, str], None]]:
     """Yield a callback that moves a bar on stderr; without a terminal there it shows nothing."""
     console = Console(stderr=True)
-    columns = (
+    bar = Progress(
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         TextColumn("{task.description}"),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
     )
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as bar:
+    with bar:
         task = bar.add_task("starting", total=None)
 
         def move(done: int, total: int, what: str) -> None:

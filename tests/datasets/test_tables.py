@@ -1,0 +1,141 @@
+"""Tables from files, and the sentence for each that cannot be used."""
+
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from likewise.datasets import read_table
+
+FRAME = pd.DataFrame({"height": [1.5, 2.5], "width": [1, 2], "species": ["cat", "dog"]})
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".CSV"])
+def test_frames(tmp_path, suffix):
+    path = tmp_path / f"table{suffix}"
+    if suffix == ".parquet":
+        FRAME.to_parquet(path)
+    else:
+        FRAME.to_csv(path, index=False, sep="\t" if suffix == ".tsv" else ",")
+    X, y, feature_names = read_table(path, "species")
+    np.testing.assert_array_equal(X, [[1.5, 1], [2.5, 2]])
+    assert X.dtype == np.float64
+    assert list(y) == ["cat", "dog"]
+    assert feature_names == ("height", "width")
+
+
+@pytest.mark.parametrize("usual", ["label", "Class", "TARGET", "y"])
+def test_the_usual_names_of_a_label_column(tmp_path, usual):
+    path = tmp_path / "table.csv"
+    FRAME.rename(columns={"species": usual}).to_csv(path, index=False)
+    assert list(read_table(path).y) == ["cat", "dog"]
+
+
+def test_label_has_precedence_over_y(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("y,label\n1,a\n2,b\n")
+    table = read_table(path)
+    assert list(table.y) == ["a", "b"]
+    assert table.feature_names == ("y",)
+
+
+def test_single_precision_is_kept(tmp_path):
+    path = tmp_path / "table.parquet"
+    pd.DataFrame({"a": np.ones(3, np.float32), "y": [0, 1, 0]}).to_parquet(path)
+    assert read_table(path).X.dtype == np.float32
+
+
+def test_empty_cells_are_nan_and_booleans_are_numbers(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("a,b,y\n1,True,0\n,False,1\n")
+    np.testing.assert_array_equal(read_table(path).X, [[1, 1], [np.nan, 0]])
+
+
+def test_nullable_columns(tmp_path):
+    path = tmp_path / "table.parquet"
+    columns = {"a": pd.array([1, None], dtype="Int64"), "b": pd.array([True, None], "boolean")}
+    pd.DataFrame({**columns, "y": [0, 1]}).to_parquet(path)
+    np.testing.assert_array_equal(read_table(path).X, [[1, 1], [np.nan, np.nan]])
+
+
+def test_npz_and_npy(tmp_path):
+    np.savez(tmp_path / "a.npz", X=[[1, 2], [3, 4]], kind=["c", "d"], feature_names=["p", "q"])
+    X, y, feature_names = read_table(tmp_path / "a.npz", "kind")
+    assert X.tolist() == [[1, 2], [3, 4]]
+    assert y.tolist() == ["c", "d"]
+    assert feature_names == ("p", "q")
+    np.save(tmp_path / "b.npy", [[1.0, 0.0, 2.0], [3.0, 1.0, 4.0]])
+    X, y, feature_names = read_table(tmp_path / "b.npy", "1")
+    assert X.tolist() == [[1, 2], [3, 4]]
+    assert y.tolist() == [0, 1]
+    assert feature_names == ("0", "2")
+
+
+@pytest.mark.parametrize(
+    ("content", "label", "sentence"),
+    [
+        ("", None, "is empty"),
+        ("a,y\n", None, "is empty: it has no rows"),
+        ("y\n1\n2\n", None, "no other column to measure distances with"),
+        ("a,b\n1,2\n", None, "has no column called label, class, target, y: .* label: a, b"),
+        ("a,species\n1,2\n", "specie", "has no column 'specie': did you mean 'species'"),
+        ("a,b\n1,2\n", "zzz", "has no column 'zzz': a, b"),
+        ("a,b,y\n1,red,0\n2,4,1\n", None, "column 'b' .* must hold numbers, found 'red' in row 1"),
+        ("a,y\n1,0\n2,\n", None, "label column 'y' .* has 1 empty cells, the first in row 2"),
+        ('a,y\n1,0\n2,"', None, "cannot be read as csv: "),
+        ("a,y\n1,0\n2,3,4,5\n", None, "cannot be read as csv: "),
+    ],
+)
+def test_bad_csv(tmp_path, content, label, sentence):
+    path = tmp_path / "table.csv"
+    path.write_text(content)
+    with pytest.raises(ValueError, match=sentence) as raised:
+        read_table(path, label)
+    assert "\n" not in str(raised.value)
+
+
+def test_many_columns_are_not_all_listed(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text(",".join(f"c{i}" for i in range(50)) + "\n" + ",".join("1" * 50) + "\n")
+    with pytest.raises(ValueError, match=r"c6, c7, … \(50 in all\)"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".npz", ".npy", ".csv"])
+def test_rubbish(tmp_path, suffix):
+    path = tmp_path / f"table{suffix}"
+    path.write_bytes(bytes(range(256)) * 4)
+    with pytest.raises(ValueError, match=r"cannot be read|not a readable"):
+        read_table(path)
+
+
+def test_bad_npz_and_npy(tmp_path):
+    np.savez(tmp_path / "a.npz", y=[1])
+    with pytest.raises(ValueError, match="must hold an array X, found y"):
+        read_table(tmp_path / "a.npz")
+    np.savez(tmp_path / "a.npz", X=[1.0, 2.0], y=[1, 2])
+    with pytest.raises(ValueError, match="X with two dimensions"):
+        read_table(tmp_path / "a.npz")
+    np.save(tmp_path / "b.npy", [1.0, 2.0])
+    with pytest.raises(ValueError, match="two dimensions, found 1"):
+        read_table(tmp_path / "b.npy", "0")
+    np.save(tmp_path / "b.npy", [["a", "b"]])
+    with pytest.raises(ValueError, match="must hold numbers, found <U1"):
+        read_table(tmp_path / "b.npy", "0")
+
+
+def test_missing_file_and_unknown_suffix(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"there is no file .*nowhere\.csv"):
+        read_table(tmp_path / "nowhere.csv")
+    with pytest.raises(ValueError, match=r"must end in \.csv, .*, found '\.xls'"):
+        read_table(tmp_path / "table.xls")
+
+
+@pytest.mark.parametrize(("suffix", "absent"), [(".csv", "pandas"), (".parquet", "pyarrow")])
+def test_without_the_extra(tmp_path, monkeypatch, suffix, absent):
+    path = tmp_path / f"table{suffix}"
+    path.write_text("a,y\n1,0\n")
+    monkeypatch.setitem(sys.modules, absent, None)
+    with pytest.raises(ImportError, match=r'pip install "likewise\[tables\]"'):
+        read_table(path)
