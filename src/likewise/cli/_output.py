@@ -51,12 +51,14 @@ def print_comparison(comparison: Comparison) -> None:
         style = "bold" if row.name == comparison.recommended else None
         table.add_row(Text(row.name), *_cells(row), style=style)
     console.print(table)
+    # Sentences wrap in a terminal only: elsewhere a line is a line, for grep and the like.
+    whole_lines = not console.is_terminal
     for row in comparison.rows:
-        if row.failed:
-            console.print(f"{row.name} failed: {row.failed}", markup=False)
-        if row.warned:
-            console.print(f"{row.name} warned: {row.warned}", markup=False)
-    console.print(comparison.verdict, style="bold", markup=False)
+        for what, sentence in (("failed", row.failed), ("warned", row.warned)):
+            if sentence:
+                line = Text(f"{row.name} {what}: {sentence}")
+                console.print(line, soft_wrap=whole_lines)
+    console.print(Text(comparison.verdict, style="bold"), soft_wrap=whole_lines)
 
 
 def _cells(row: MethodResult) -> list[str]:

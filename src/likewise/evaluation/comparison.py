@@ -180,15 +180,17 @@ def _try(estimator: Any, split: _Split, n_neighbors: int, n_jobs: int | None) ->
 
 
 def _result(name: str, trials: list[_Trial]) -> MethodResult:
-    errors = [trial.error for trial in trials]
+    errors = tuple(trial.error for trial in trials)
+    eers = tuple(trial.eer for trial in trials)
     return MethodResult(
         name=name,
         error=float(np.mean(errors)),
         spread=float(np.std(errors, ddof=1)) if len(errors) > 1 else math.nan,
-        eer=float(np.mean([trial.eer for trial in trials])),
+        eer=float(np.mean(eers)),
         fit_seconds=float(np.median([trial.fit_seconds for trial in trials])),
         rank=int(np.median([trial.rank for trial in trials])),
-        errors=tuple(errors),
+        errors=errors,
+        eers=eers,
         warned=next((trial.warned for trial in trials if trial.warned), None),
     )
 

@@ -22,8 +22,8 @@ class MethodResult:
         Median time of a fit.
     rank : int
         Directions that matter to the metric: median of `effective_dimension`.
-    errors : tuple of float
-        kNN test error of each split, in the order of the splits.
+    errors, eers : tuple of float
+        kNN test error and equal error rate of each split, in the order of the splits.
     failed : str or None
         Why there are no numbers.
     warned : str or None
@@ -37,6 +37,7 @@ class MethodResult:
     fit_seconds: float = math.nan
     rank: int = 0
     errors: tuple[float, ...] = ()
+    eers: tuple[float, ...] = ()
     failed: str | None = None
     warned: str | None = None
 

@@ -49,7 +49,9 @@ def pair_scorer(
 
     It draws pairs of the held-out rows, half of them of one class, and asks how well the
     Euclidean distance after `transform` tells the two kinds apart. It serves metric learners,
-    pipelines that end in one, and any other transformer.
+    pipelines that end in one, and any other transformer. Held-out rows must have at least two
+    classes: scikit-learn stratifies by itself for classifiers only, so give a metric learner
+    ``cv=StratifiedKFold()``.
 
     Parameters
     ----------
@@ -67,12 +69,14 @@ def pair_scorer(
 
     Examples
     --------
-    >>> from sklearn.model_selection import cross_val_score
+    >>> from sklearn.model_selection import StratifiedKFold, cross_val_score
     >>> from likewise.batch import RCA
     >>> from likewise.datasets import load
     >>> from likewise.evaluation import pair_scorer
     >>> iris = load("iris")
-    >>> scores = cross_val_score(RCA(), iris.X, iris.y, scoring=pair_scorer(500))
+    >>> scores = cross_val_score(
+    ...     RCA(), iris.X, iris.y, scoring=pair_scorer(500), cv=StratifiedKFold()
+    ... )
     >>> bool(scores.min() > 0.9)
     True
     """
