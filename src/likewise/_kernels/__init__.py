@@ -1,0 +1,45 @@
+"""The loops that NumPy has no single call for.
+
+Each has a NumPy twin in `reference`, which defines it, and a compiled form. One of the two is
+chosen here, once: the compiled one where it was built, unless ``LIKEWISE_KERNELS=numpy`` asks
+for the twins. Every name in `NAMES` is a function of this module.
+"""
+
+import os
+from importlib.util import find_spec
+
+from likewise._kernels.common import TooManyPairs
+
+NAMES = ("laplacian_apply", "pair_sqdist", "radius_scan")
+
+
+def choose_backend(wish: str, compiled: bool) -> str:
+    """Return ``"native"`` or ``"numpy"``: what is wished for, else the fastest there is."""
+    if wish not in ("", "native", "numpy"):
+        raise ValueError(f"LIKEWISE_KERNELS must be 'native', 'numpy' or empty, not {wish!r}.")
+    if wish == "native" and not compiled:
+        raise ImportError(
+            "LIKEWISE_KERNELS is 'native', but this installation of likewise has no compiled "
+            "kernels; reinstall it where there is a C++ compiler, or leave the variable empty."
+        )
+    return wish or ("native" if compiled else "numpy")
+
+
+BACKEND = choose_backend(
+    os.environ.get("LIKEWISE_KERNELS", ""), find_spec("likewise._kernels._native") is not None
+)
+
+if BACKEND == "native":
+    from likewise._kernels.compiled import laplacian_apply, pair_sqdist, radius_scan
+else:
+    from likewise._kernels.reference import laplacian_apply, pair_sqdist, radius_scan
+
+__all__ = [
+    "BACKEND",
+    "NAMES",
+    "TooManyPairs",
+    "choose_backend",
+    "laplacian_apply",
+    "pair_sqdist",
+    "radius_scan",
+]

@@ -1,0 +1,132 @@
+"""What a kernel accepts and refuses, whichever way it is computed."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise._memory import free_memory
+
+Floats = NDArray[np.floating[Any]]
+Indices = NDArray[np.int64]
+Reals = NDArray[np.float64]
+
+# What a found pair costs while the search runs: 16 bytes found, 24 returned.
+BYTES_PER_PAIR = 40
+
+
+class TooManyPairs(RuntimeError):  # noqa: N818 - it reads as what happened, and callers catch it
+    """A search found more pairs than the caller wants; it stopped early and returned none.
+
+    Parameters
+    ----------
+    max_pairs : int
+        How many were wanted at most.
+    """
+
+    def __init__(self, max_pairs: int) -> None:
+        super().__init__(f"The search found more than max_pairs={max_pairs} pairs.")
+        self.max_pairs = max_pairs
+
+    def __reduce__(self) -> tuple[type["TooManyPairs"], tuple[int]]:
+        return TooManyPairs, (self.max_pairs,)
+
+
+class PairLimit:
+    """How many pairs a search may return: what the caller wants, and what memory holds."""
+
+    def __init__(self, max_pairs: int | None) -> None:
+        self.wanted = max_pairs
+        free = free_memory()
+        room = np.iinfo(np.int64).max if free is None else free // BYTES_PER_PAIR
+        self.pairs = room if max_pairs is None else min(max_pairs, room)
+
+    def check(self, found: int) -> None:
+        """Raise if ``found`` pairs are too many."""
+        if self.wanted is not None and found > self.wanted:
+            raise TooManyPairs(self.wanted)
+        if found > self.pairs:
+            raise MemoryError(
+                f"The radius search found more than {self.pairs} pairs, which is all that fits "
+                "in the free memory; make the radii smaller or pass max_pairs."
+            )
+
+
+def check_rows(name: str, Z: Floats) -> None:
+    """Refuse anything but a C-contiguous float matrix: a silent copy would hide its cost."""
+    if not isinstance(Z, np.ndarray) or Z.dtype not in (np.float32, np.float64):
+        found = getattr(Z, "dtype", type(Z).__name__)
+        raise TypeError(f"{name} must be a float32 or float64 array, but it is {found}.")
+    if Z.ndim != 2 or not Z.flags.c_contiguous:
+        raise TypeError(
+            f"{name} must be a C-contiguous matrix, but its shape is {Z.shape} and its strides "
+            f"are {Z.strides}."
+        )
+
+
+def check_points(Z: Floats, points: Floats | None) -> Floats:
+    """Return the rows that columns count in: ``points`` if they go with Z, Z itself for None."""
+    check_rows("Z", Z)
+    if points is None:
+        return Z
+    check_rows("points", points)
+    if points.dtype != Z.dtype or points.shape[1] != Z.shape[1]:
+        raise TypeError(
+            f"points must be {Z.dtype} with {Z.shape[1]} features, as Z is, but it is "
+            f"{points.dtype} with {points.shape[1]}."
+        )
+    return points
+
+
+def check_pairs(rows: Indices, cols: Indices, n_rows: int, n_cols: int) -> None:
+    """Refuse row numbers that are not int64, differ in length or point outside."""
+    for name, index, n in (("rows", rows, n_rows), ("cols", cols, n_cols)):
+        _check_vector(name, index, np.int64)
+        if len(index) and not (index.min() >= 0 and index.max() < n):
+            raise IndexError(
+                f"{name} must lie in 0 to {n - 1}, but they run from {index.min()} to "
+                f"{index.max()}."
+            )
+    if len(rows) != len(cols):
+        raise ValueError(f"rows and cols must be as long, but have {len(rows)} and {len(cols)}.")
+
+
+def check_weights(weights: Reals, n_pairs: int) -> None:
+    """Refuse weights that are not one float64 a pair."""
+    _check_vector("weights", weights, np.float64)
+    if len(weights) != n_pairs:
+        raise ValueError(f"weights must hold {n_pairs} values, one a pair, not {len(weights)}.")
+
+
+def check_scan(Z: Floats, labels: Indices, radius2: Reals, max_pairs: int | None) -> None:
+    """Refuse what `radius_scan` cannot search."""
+    check_rows("Z", Z)
+    _check_vector("labels", labels, np.int64)
+    _check_vector("radius2", radius2, np.float64)
+    for name, values in (("labels", labels), ("radius2", radius2)):
+        if len(values) != len(Z):
+            raise ValueError(
+                f"{name} must hold {len(Z)} values, one a row of Z, not {len(values)}."
+            )
+    if np.isnan(radius2).any():
+        raise ValueError("radius2 must not hold NaN, but it does.")
+    if max_pairs is not None and max_pairs < 0:
+        raise ValueError(f"max_pairs must be None or at least 0, but it is {max_pairs}.")
+
+
+def bounds(Z: Floats) -> tuple[Reals, Reals]:
+    """Return the least and the greatest of every feature, refusing NaN, infinity and overflow."""
+    low, high = Z.min(axis=0).astype(np.float64), Z.max(axis=0).astype(np.float64)
+    if not (np.isfinite(low).all() and np.isfinite(high).all()):
+        raise ValueError("Z must be finite, but it holds NaN or infinity.")
+    if max(-low.min(initial=0), high.max(initial=0)) > 1e300:
+        raise ValueError("Z must lie within ±1e300, but it holds larger values.")
+    return low, high
+
+
+def _check_vector(name: str, values: NDArray[Any], dtype: type) -> None:
+    if not isinstance(values, np.ndarray) or values.dtype != dtype:
+        found = getattr(values, "dtype", type(values).__name__)
+        raise TypeError(f"{name} must be an array of {np.dtype(dtype)}, but it is {found}.")
+    if values.ndim != 1 or not values.flags.c_contiguous:
+        raise TypeError(f"{name} must be a contiguous vector, but its shape is {values.shape}.")

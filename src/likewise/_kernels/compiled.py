@@ -1,0 +1,133 @@
+"""The kernels in C++: the same functions as in `reference`, with their rows cut into blocks."""
+
+import math
+
+import numpy as np
+
+from likewise._kernels import _native
+from likewise._kernels.common import (
+    Floats,
+    Indices,
+    PairLimit,
+    Reals,
+    bounds,
+    check_pairs,
+    check_points,
+    check_rows,
+    check_scan,
+    check_weights,
+)
+from likewise._memory import require_memory
+from likewise._threads import run_blocks
+
+# The tiles this processor can run, the fastest first; the scan uses the first.
+instruction_sets: list[str] = _native.instruction_sets()
+
+# From this many features on, a library's matrix product beats the tiles (measured).
+product_features = 400
+
+_PAIR_BLOCK = 1 << 14
+_ROW_BLOCK = 512
+_PANEL = int(_native.PANEL)
+_PANEL_BLOCK = 4
+_PRODUCT_COLUMNS = 40 * _PANEL
+
+
+def pair_sqdist(
+    Z: Floats,
+    rows: Indices,
+    cols: Indices,
+    *,
+    points: Floats | None = None,
+    n_jobs: int | None = None,
+) -> Reals:
+    """See `likewise._kernels.reference.pair_sqdist`."""
+    points = check_points(Z, points)
+    check_pairs(rows, cols, len(Z), len(points))
+    out = np.empty(len(rows))
+
+    def block(start: int, stop: int) -> None:
+        part = slice(start, stop)
+        _native.pair_sqdist(Z, points, rows[part], cols[part], out[part])
+
+    run_blocks(block, len(rows), _PAIR_BLOCK, n_jobs)
+    return out
+
+
+def laplacian_apply(
+    Z: Floats, rows: Indices, cols: Indices, weights: Reals, *, n_jobs: int | None = None
+) -> Floats:
+    """See `likewise._kernels.reference.laplacian_apply`."""
+    check_rows("Z", Z)
+    check_pairs(rows, cols, len(Z), len(Z))
+    check_weights(weights, len(rows))
+    require_memory(24.0 * len(rows), f"The Laplacian of {len(rows)} pairs")
+    pairs = _native.Adjacency(rows, cols, weights, len(Z))
+    out = np.empty_like(Z)
+    run_blocks(
+        lambda start, stop: _native.laplacian_rows(Z, pairs, start, stop, out),
+        len(Z),
+        _ROW_BLOCK,
+        n_jobs,
+    )
+    return out
+
+
+def radius_scan(
+    Z: Floats,
+    labels: Indices,
+    radius2: Reals,
+    *,
+    max_pairs: int | None = None,
+    n_jobs: int | None = None,
+) -> tuple[Indices, Indices, Reals]:
+    """See `likewise._kernels.reference.radius_scan`."""
+    check_scan(Z, labels, radius2, max_pairs)
+    limit = PairLimit(max_pairs)
+    n, d = Z.shape
+    if n == 0:
+        return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
+    centre, scale = _centre_and_scale(Z)
+    order = np.lexsort((radius2, labels))
+    group = labels[order]
+    tiled = d < product_features
+    make = _native.RadiusScanFloat32 if Z.dtype == np.float32 else _native.RadiusScanFloat64
+    scan = make(Z, order, group, radius2, centre, scale, limit.pairs, tiled, instruction_sets[0])
+    run_blocks(scan.pack, scan.panels, _ROW_BLOCK // _PANEL, n_jobs)
+
+    def tiles(start: int, stop: int) -> _native.Found:
+        found = _native.Found()
+        scan.scan_tiles(start, stop, found)
+        return found
+
+    def products(start: int, stop: int) -> _native.Found:
+        found = _native.Found()
+        packed = scan.rows()
+        first, last = start * _PANEL, min(stop * _PANEL, n)
+        for column in range(scan.first_column_panel(start) * _PANEL, n, _PRODUCT_COLUMNS):
+            product = packed[first:last] @ packed[column : column + _PRODUCT_COLUMNS].T
+            scan.scan_products(product, first, column, found)
+        return found
+
+    found = run_blocks(tiles if tiled else products, scan.panels, _PANEL_BLOCK, n_jobs)
+    limit.check(scan.found)
+    rows, cols = np.empty(scan.found, np.int64), np.empty(scan.found, np.int64)
+    sqdist = np.empty(scan.found)
+    _native.sort_found(found, n, rows, cols, sqdist)
+    return rows, cols, sqdist
+
+
+def _centre_and_scale(Z: Floats) -> tuple[Reals, float]:
+    """Return where to put the origin, and the power of two that makes every norm at most 1.
+
+    Any centre is right; the mean makes the filter's rounding errors small. Scaling by a power of
+    two is exact, and keeps float32 from overflowing whatever the scale of the data.
+    """
+    low, high = bounds(Z)
+    with np.errstate(over="ignore"):
+        centre = np.clip(Z.mean(axis=0, dtype=np.float64), low, high)  # the sum may overflow
+    widest = float(np.maximum(high - centre, centre - low).max(initial=0.0))
+    if widest == 0:
+        return centre, 1.0
+    exponent = math.frexp(widest)[1] + math.ceil(math.log2(Z.shape[1]) / 2)
+    return centre, 2.0 ** -max(exponent, -1000)

@@ -1,0 +1,57 @@
+// The graph Laplacian of weighted pairs, applied to the rows of a matrix.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace likewise {
+
+// Pairs listed under both of their rows. Entries keep the order of the pairs, so sums over a row
+// are taken in one order whatever the threads do.
+struct Adjacency {
+    std::vector<int64_t> start;  // n + 1
+    std::vector<int32_t> other;
+    std::vector<double> weight;
+
+    Adjacency(const int64_t* rows, const int64_t* cols, const double* weights, int64_t m,
+              int64_t n)
+        : start(n + 1, 0), other(2 * m), weight(2 * m) {
+        for (int64_t p = 0; p < m; ++p) {
+            ++start[rows[p] + 1];
+            ++start[cols[p] + 1];
+        }
+        for (int64_t i = 0; i < n; ++i) start[i + 1] += start[i];
+        std::vector<int64_t> next(start.begin(), start.end() - 1);
+        for (int64_t p = 0; p < m; ++p) {
+            put(next[rows[p]]++, cols[p], weights[p]);
+            put(next[cols[p]]++, rows[p], weights[p]);
+        }
+    }
+
+  private:
+    void put(int64_t slot, int64_t row, double w) {
+        other[slot] = static_cast<int32_t>(row);
+        weight[slot] = w;
+    }
+};
+
+// Rows begin..end of the product: each gathers its own sum, so no two threads write to one row.
+template <typename T>
+void laplacian_rows(const T* Z, int64_t d, const Adjacency& pairs, int64_t begin, int64_t end,
+                    T* out) {
+    std::vector<double> sum(d);
+    for (int64_t i = begin; i < end; ++i) {
+        const T* own = Z + i * d;
+        for (double& s : sum) s = 0;
+        for (int64_t e = pairs.start[i]; e < pairs.start[i + 1]; ++e) {
+            const T* other = Z + static_cast<int64_t>(pairs.other[e]) * d;
+            const double w = pairs.weight[e];
+            for (int64_t k = 0; k < d; ++k) {
+                sum[k] += w * (static_cast<double>(own[k]) - static_cast<double>(other[k]));
+            }
+        }
+        for (int64_t k = 0; k < d; ++k) out[i * d + k] = static_cast<T>(sum[k]);
+    }
+}
+
+}  // namespace likewise

@@ -1,0 +1,221 @@
+// Pairs of differing class within a radius of either row.
+//
+// Rows are sorted by class and then by radius: pairs of one class are skipped as whole ranges, and
+// the rows of a panel have nearly the same radius. Each unordered pair is looked at once, in
+// float32, and what may be near is measured again in double on the rows as they were given. The
+// filter may let a far pair through, never lose a near one:
+//
+// Let a, b be two rows, centred and scaled by a power of two so that norms are at most 1, a', b'
+// their float32 roundings, n, m the squared norms of a', b', R the squared radius, u = 2^-24 and
+// g(k) = ku/(1 - ku). The pair is near only if A = <a,b> - n/2 - m/2 + R/2 > 0, up to
+//   rounding the rows:          |D(a',b') - D(a,b)|/2          <= (2u + u^2)(n + m),
+//   rounding the constants and taking their difference:           3u (n + m + R)/2,
+//   the sum of d products and that constant, in any order, fused or not:
+//                                              g(d + 1) ((n + m + R)/2 + (n + m)/2),
+//   the double arithmetic of norms and of the final test:         u (n + m) for d < 2^27.
+// All together at most e (n + m + R/2) with e = g(d + 8), so A + e (n + m + R/2), computed in
+// float32, is not negative. Underflow adds less than d 2^-140; d 2^-100 is allowed for it.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "sqdist.hpp"
+#include "tiles.hpp"
+
+namespace likewise {
+
+struct Pair {
+    int32_t row, col;
+    double sqdist;
+};
+
+using Found = std::vector<Pair>;
+
+struct AlignedFree {
+    void operator()(float* p) const { std::free(p); }
+};
+
+// Floats on a cache line boundary, as the vector loads of the tiles need them.
+inline std::unique_ptr<float[], AlignedFree> aligned_floats(int64_t n) {
+    const size_t bytes = (static_cast<size_t>(n) * sizeof(float) + 63) / 64 * 64;
+    void* p = std::aligned_alloc(64, std::max<size_t>(bytes, 64));
+    if (p == nullptr) throw std::bad_alloc();
+    return std::unique_ptr<float[], AlignedFree>(static_cast<float*>(p));
+}
+
+template <typename T>
+class RadiusScan {
+  public:
+    // order: the rows sorted by (class, radius); group: the class of each sorted position.
+    // panelled: keep rows in panels for the tiles, else row by row for a matrix product.
+    RadiusScan(const T* Z, int64_t n, int64_t d, const int64_t* order, const int64_t* group,
+               const double* radius2, const double* centre, double scale, int64_t limit,
+               bool panelled, const std::string& instructions)
+        : Z_(Z), n_(n), d_(d), order_(order), group_(group), radius2_(radius2), centre_(centre),
+          scale_(scale), limit_(limit), panelled_(panelled), tile_(tile_for(instructions)),
+          panels_((n + kPanel - 1) / kPanel), rows_(aligned_floats(panels_ * kPanel * d)),
+          init_(aligned_floats(panels_ * kPanel)), need_(aligned_floats(panels_ * kPanel)),
+          half_(aligned_floats(panels_ * kPanel)), half_max_(panels_, 0.0f) {}
+
+    int64_t panels() const { return panels_; }
+    int64_t found() const { return found_.load(); }
+    float* rows() const { return rows_.get(); }
+
+    // First panel with a column of another class than the first row of panel p.
+    int64_t first_column_panel(int64_t p) const {
+        return (std::upper_bound(group_, group_ + n_, group_[p * kPanel]) - group_) / kPanel;
+    }
+
+    // Fill panels begin..end with centred, scaled float32 rows and the constants of their test.
+    void pack(int64_t begin, int64_t end) {
+        const double u = 0x1p-24, k = static_cast<double>(d_) + 8, e = k * u / (1 - k * u);
+        for (int64_t p = begin; p < end; ++p) {
+            for (int64_t i = p * kPanel; i < (p + 1) * kPanel; ++i) {
+                float* row = panelled_ ? rows_.get() + p * kPanel * d_ + i % kPanel
+                                       : rows_.get() + i * d_;
+                const int64_t step = panelled_ ? kPanel : 1;
+                if (i >= n_) {  // padding: can never be near anything
+                    for (int64_t f = 0; f < d_; ++f) row[f * step] = 0;
+                    init_[i] = -1e30f;
+                    need_[i] = 1e30f;
+                    half_[i] = 0;
+                    continue;
+                }
+                const T* z = Z_ + order_[i] * d_;
+                double norm2 = 0;
+                for (int64_t f = 0; f < d_; ++f) {
+                    const float value = static_cast<float>((z[f] - centre_[f]) * scale_);
+                    row[f * step] = value;
+                    norm2 += static_cast<double>(value) * value;
+                }
+                // Distances are at most 2, so a squared radius above 8 is the same as 8.
+                const double tiny = static_cast<double>(d_) * 5e-324;  // underflow in double
+                const double wide = (std::max(radius2_[order_[i]], 0.0) + tiny) * scale_;
+                const double R = std::min(8.0, wide * scale_);
+                init_[i] = static_cast<float>(-norm2 * (0.5 - e));
+                need_[i] = static_cast<float>(norm2 * (0.5 - e));
+                half_[i] = static_cast<float>(R / 2 * (1 + e) + static_cast<double>(d_) * 0x1p-100);
+                half_max_[p] = std::max(half_max_[p], half_[i]);
+            }
+        }
+    }
+
+    // All pairs whose first row, in sorted order, is in panels begin..end, by the tiles.
+    void scan_tiles(int64_t begin, int64_t end, Found& out) {
+        uint64_t masks[kTile];
+        float need[kPanel];
+        for (int64_t p = begin; p < end; ++p) {
+            for (int64_t q = first_column_panel(p); q < panels_; ++q) {
+                if (found() > limit_) return;
+                const size_t before = out.size();
+                needs(p * kPanel, kPanel, q, need);
+                for (int r0 = 0; r0 < kPanel; r0 += kTile) {
+                    if (!tile_(rows_.get() + p * kPanel * d_ + r0, rows_.get() + q * kPanel * d_,
+                               d_, init_.get() + q * kPanel, need + r0, masks)) {
+                        continue;
+                    }
+                    for (int r = 0; r < kTile; ++r) {
+                        for (uint64_t left = masks[r]; left != 0; left &= left - 1) {
+                            measure(p * kPanel + r0 + r, q * kPanel + __builtin_ctzll(left), out);
+                        }
+                    }
+                }
+                count(out.size() - before);
+            }
+        }
+    }
+
+    // The same from a block of inner products of float32 rows: rows from `row`, columns from
+    // `column`, a multiple of the panel's width.
+    void scan_products(const float* products, int64_t row, int64_t n_rows, int64_t column,
+                       int64_t n_columns, Found& out) {
+        for (int64_t i = 0; i < n_rows; ++i) {
+            if (found() > limit_) return;
+            const size_t before = out.size();
+            for (int64_t c = 0; c < n_columns; c += kPanel) {
+                const int64_t width = std::min<int64_t>(kPanel, n_columns - c);
+                const float* product = products + i * n_columns + c;
+                const float* init = init_.get() + column + c;
+                float need;
+                needs(row + i, 1, (column + c) / kPanel, &need);
+                int near = 0;
+                for (int64_t j = 0; j < width; ++j) near |= product[j] + (init[j] - need) >= 0;
+                if (!near) continue;
+                for (int64_t j = 0; j < width; ++j) {
+                    if (product[j] + (init[j] - need) >= 0) measure(row + i, column + c + j, out);
+                }
+            }
+            count(out.size() - before);
+        }
+    }
+
+  private:
+    // What an inner product must reach, by row, for a column of panel q to be near either way.
+    void needs(int64_t row, int64_t n_rows, int64_t q, float* need) const {
+        for (int64_t r = 0; r < n_rows; ++r) {
+            need[r] = need_[row + r] - std::max(half_[row + r], half_max_[q]);
+        }
+    }
+
+    void measure(int64_t i, int64_t j, Found& out) const {
+        if (group_[i] >= group_[j]) return;  // one class, or met again from the other side
+        const auto row = static_cast<int32_t>(order_[i]), col = static_cast<int32_t>(order_[j]);
+        const double distance = sqdist(Z_ + row * d_, Z_ + col * d_, d_);
+        if (distance < radius2_[row]) out.push_back({row, col, distance});
+        if (distance < radius2_[col]) out.push_back({col, row, distance});
+    }
+
+    void count(size_t more) {
+        if (more != 0) found_ += static_cast<int64_t>(more);
+    }
+
+    const T* Z_;
+    int64_t n_, d_;
+    const int64_t *order_, *group_;
+    const double *radius2_, *centre_;
+    double scale_;
+    int64_t limit_;
+    bool panelled_;
+    Tile tile_;
+    int64_t panels_;
+    std::unique_ptr<float[], AlignedFree> rows_, init_, need_, half_;
+    std::vector<float> half_max_;  // of each panel
+    std::atomic<int64_t> found_{0};
+};
+
+// Sort what the blocks found by (row, col), by counting columns and then rows; empties the blocks.
+inline void sort_found(std::vector<Found*>& blocks, int64_t n, int64_t* rows, int64_t* cols,
+                       double* distances) {
+    std::vector<int64_t> row_slot(n + 1, 0), col_slot(n + 1, 0);
+    for (const Found* block : blocks) {
+        for (const Pair& pair : *block) {
+            ++row_slot[pair.row + 1];
+            ++col_slot[pair.col + 1];
+        }
+    }
+    for (int64_t i = 0; i < n; ++i) {
+        row_slot[i + 1] += row_slot[i];
+        col_slot[i + 1] += col_slot[i];
+    }
+    Found by_col(row_slot[n]);
+    for (Found* block : blocks) {
+        for (const Pair& pair : *block) by_col[col_slot[pair.col]++] = pair;
+        Found().swap(*block);
+    }
+    for (const Pair& pair : by_col) {
+        const int64_t slot = row_slot[pair.row]++;
+        rows[slot] = pair.row;
+        cols[slot] = pair.col;
+        distances[slot] = pair.sqdist;
+    }
+}
+
+}  // namespace likewise

@@ -1,0 +1,156 @@
+"""The kernels in NumPy: the definition of what the compiled ones compute."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from likewise._kernels.common import (
+    Floats,
+    Indices,
+    PairLimit,
+    Reals,
+    bounds,
+    check_pairs,
+    check_points,
+    check_rows,
+    check_scan,
+    check_weights,
+)
+from likewise._threads import count_threads, run_blocks
+
+_LANES = 8  # squared differences are summed in eight lanes, as the compiled kernels sum them
+_BLOCK_VALUES = 1 << 20
+
+
+def pair_sqdist(
+    Z: Floats,
+    rows: Indices,
+    cols: Indices,
+    *,
+    points: Floats | None = None,
+    n_jobs: int | None = None,
+) -> Reals:
+    """Return ``‖Z[rows] − points[cols]‖²`` for each pair, accumulated in float64.
+
+    Parameters
+    ----------
+    Z : array of shape (n, d), float32 or float64, C-contiguous
+    rows, cols : int64 arrays of shape (m,)
+    points : array of shape (p, d), of Z's type, C-contiguous
+        What ``cols`` count in; Z itself when None.
+    n_jobs : int or None
+
+    Returns
+    -------
+    float64 array of shape (m,)
+    """
+    points = check_points(Z, points)
+    check_pairs(rows, cols, len(Z), len(points))
+    out = np.empty(len(rows))
+
+    def block(start: int, stop: int) -> None:
+        out[start:stop] = _sqdist(Z[rows[start:stop]], points[cols[start:stop]])
+
+    run_blocks(block, len(rows), max(1, _BLOCK_VALUES // max(1, Z.shape[1])), n_jobs)
+    return out
+
+
+def laplacian_apply(
+    Z: Floats, rows: Indices, cols: Indices, weights: Reals, *, n_jobs: int | None = None
+) -> Floats:
+    """Return ``ΛZ`` with ``Λ = diag((W + Wᵀ)1) − (W + Wᵀ)`` for the weighted pairs W.
+
+    Pair p = (a, b) adds ``weights[p] (z_a − z_b)`` to row a and takes it from row b.
+
+    Parameters
+    ----------
+    Z : array of shape (n, d), float32 or float64, C-contiguous
+    rows, cols : int64 arrays of shape (m,)
+    weights : float64 array of shape (m,)
+    n_jobs : int or None
+
+    Returns
+    -------
+    array of shape (n, d), of Z's type; summed in float64
+    """
+    check_rows("Z", Z)
+    check_pairs(rows, cols, len(Z), len(Z))
+    check_weights(weights, len(rows))
+    count_threads(n_jobs)
+    W = sp.coo_array((weights, (rows, cols)), shape=(len(Z), len(Z))).tocsr()
+    W = W + W.T
+    values = Z.astype(np.float64)
+    values -= values.mean(axis=0) if len(Z) else 0.0  # Λ1 = 0: this changes nothing but rounding
+    return (W.sum(axis=1)[:, None] * values - W @ values).astype(Z.dtype)
+
+
+def radius_scan(
+    Z: Floats,
+    labels: Indices,
+    radius2: Reals,
+    *,
+    max_pairs: int | None = None,
+    n_jobs: int | None = None,
+) -> tuple[Indices, Indices, Reals]:
+    """Return the pairs of differing labels with ``‖z_row − z_col‖² < radius2[row]``.
+
+    Parameters
+    ----------
+    Z : array of shape (n, d), float32 or float64, C-contiguous
+    labels : int64 array of shape (n,)
+    radius2 : float64 array of shape (n,)
+        Squared radius of each row; infinity takes every row of another label.
+    max_pairs : int or None
+        More pairs than this stop the search.
+    n_jobs : int or None
+
+    Returns
+    -------
+    rows, cols : int64 arrays of shape (m,), sorted by (row, col)
+    sqdist : float64 array of shape (m,), accumulated in float64
+
+    Raises
+    ------
+    TooManyPairs
+        If there are more than ``max_pairs``; memory for them is never taken.
+    MemoryError
+        If there are more than the free memory holds.
+    """
+    check_scan(Z, labels, radius2, max_pairs)
+    limit = PairLimit(max_pairs)
+    if len(Z) == 0:
+        return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
+    bounds(Z)
+    found = 0
+
+    def block(start: int, stop: int) -> tuple[Indices, Indices, Reals]:
+        nonlocal found
+        parts = []
+        for row in range(start, stop):
+            cols = np.flatnonzero(labels != labels[row])
+            sqdist = _sqdist(Z[row], Z[cols])
+            near = sqdist < radius2[row]
+            parts.append((np.full(near.sum(), row), cols[near], sqdist[near]))
+            found += len(parts[-1][0])
+            limit.check(found)
+        rows, cols, sqdist = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return rows, cols, sqdist
+
+    # One thread: the count must be exact, and a definition need not be fast.
+    count_threads(n_jobs)
+    parts = run_blocks(block, len(Z), 256, 1)
+    rows, cols, sqdist = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return rows, cols, sqdist
+
+
+def _sqdist(a: Floats, b: Floats) -> Reals:
+    """Return the squared distances of rows, summed in the order that defines the last bit."""
+    with np.errstate(over="ignore", under="ignore"):
+        diff = np.subtract(a, b, dtype=np.float64)
+        lanes = np.zeros((len(diff), _LANES))
+        for k in range(0, diff.shape[1], _LANES):
+            part = diff[:, k : k + _LANES]
+            lanes[:, : part.shape[1]] += part * part
+        half = lanes[:, :4] + lanes[:, 4:]
+        quarter = half[:, :2] + half[:, 2:]
+        total: Reals = quarter[:, 0] + quarter[:, 1]
+    return total

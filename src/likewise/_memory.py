@@ -1,0 +1,99 @@
+"""Ask for memory before it is taken: too much is a sentence then, not a killed process."""
+
+from pathlib import Path
+
+_GIB = 2.0**30
+
+
+def free_memory(root: Path = Path("/")) -> int | None:
+    """Return how many bytes this process may still allocate, or None where that is not known.
+
+    The least of what the system has available and what control groups still allow.
+
+    Parameters
+    ----------
+    root : Path
+        Where ``proc`` and ``sys`` are mounted.
+
+    Returns
+    -------
+    int or None
+
+    Examples
+    --------
+    >>> free = free_memory()
+    >>> free is None or free > 0
+    True
+    """
+    cgroup = root / "sys/fs/cgroup"
+    known = [
+        free
+        for free in (
+            _available(root / "proc/meminfo"),
+            _left(cgroup / "memory.max", cgroup / "memory.current", cgroup / "memory.stat"),
+            _left(
+                cgroup / "memory/memory.limit_in_bytes",
+                cgroup / "memory/memory.usage_in_bytes",
+                cgroup / "memory/memory.stat",
+            ),
+        )
+        if free is not None
+    ]
+    return min(known, default=None)
+
+
+def require_memory(n_bytes: float, purpose: str, advice: str = "") -> None:
+    """Raise MemoryError if ``n_bytes`` are more than this process can get.
+
+    Where the free memory is not known, nothing is refused.
+
+    Parameters
+    ----------
+    n_bytes : float
+        What is about to be allocated.
+    purpose : str
+        Who needs it and for what, up to the amount: ``"LMNN, for its working set,"``.
+    advice : str
+        What would need less; ends the sentence.
+
+    Examples
+    --------
+    >>> require_memory(1000, "An example")
+    """
+    free = free_memory()
+    if free is not None and n_bytes > free:
+        raise MemoryError(
+            f"{purpose} needs about {_size(n_bytes)}, but {_size(free)} are free"
+            + (f"; {advice}." if advice else ".")
+        )
+
+
+def _size(n_bytes: float) -> str:
+    """Write a number of bytes as people do."""
+    if n_bytes >= 0.1 * _GIB:
+        return f"{n_bytes / _GIB:.1f} GiB"
+    return f"{n_bytes / 2**20:.1f} MiB"
+
+
+def _available(meminfo: Path) -> int | None:
+    """Return MemAvailable, in bytes."""
+    fields = _fields(meminfo)
+    return 1024 * fields["MemAvailable:"] if "MemAvailable:" in fields else None
+
+
+def _left(limit: Path, usage: Path, stat: Path) -> int | None:
+    """Return what a control group still allows; cached file pages it counts can be dropped."""
+    try:
+        room = int(limit.read_text()) - int(usage.read_text())
+    except (OSError, ValueError):  # no such group, or its limit is the word "max"
+        return None
+    return max(0, room + _fields(stat).get("inactive_file", 0))
+
+
+def _fields(path: Path) -> dict[str, int]:
+    """Read the ``name number`` lines of a kernel table; empty if there is none."""
+    try:
+        lines = [line.split() for line in path.read_text().splitlines()]
+    except OSError:
+        return {}
+    return {line[0]: int(line[1]) for line in lines if len(line) > 1 and line[1].isdigit()}

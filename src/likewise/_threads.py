@@ -1,0 +1,185 @@
+"""Row blocks on a small pool of threads: the same bits for any number of threads.
+
+The blocks depend on the problem alone, never on ``n_jobs``, and their results come back in block
+order, so a sum over them is always taken in the same order. BLAS is held to one thread while
+blocks run: a threaded product is not reproducible, and threads times threads would be too many.
+"""
+
+import contextlib
+import itertools
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
+from numbers import Integral
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+_lock = threading.Lock()
+_pool: ThreadPoolExecutor | None = None
+_pool_size = 0
+_inside = threading.local()
+
+
+def count_threads(n_jobs: int | None = None) -> int:
+    """Return how many threads ``n_jobs`` stands for.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        None or -1 for every core this process may use, else the number itself.
+
+    Returns
+    -------
+    int
+        At least 1.
+
+    Examples
+    --------
+    >>> count_threads(3)
+    3
+    """
+    if n_jobs is None or n_jobs == -1:
+        try:
+            return len(os.sched_getaffinity(0))
+        except AttributeError:  # not every system lets a process ask
+            return os.cpu_count() or 1
+    if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs < 1:
+        raise ValueError(
+            f"n_jobs must be a positive integer, -1 or None (all cores), but it is {n_jobs!r}."
+        )
+    return int(n_jobs)
+
+
+def run_blocks(
+    task: Callable[[int, int], T], n_rows: int, block_rows: int, n_jobs: int | None = None
+) -> list[T]:
+    """Call ``task(start, stop)`` for every block of rows and return the results in block order.
+
+    The caller works too, so nothing waits for a busy pool, and a call from inside a block runs
+    on its own thread. The first exception stops the blocks that have not begun and is raised.
+
+    Parameters
+    ----------
+    task : callable
+        Works on rows ``start`` to ``stop``; should release the GIL for most of its time.
+    n_rows, block_rows : int
+        How many rows there are, and how many a block has.
+    n_jobs : int or None
+        See `count_threads`.
+
+    Returns
+    -------
+    list
+        One result a block.
+
+    Examples
+    --------
+    >>> run_blocks(lambda start, stop: stop - start, n_rows=10, block_rows=4, n_jobs=2)
+    [4, 4, 2]
+    """
+    starts = range(0, n_rows, block_rows)
+    helpers = max(0, min(count_threads(n_jobs), len(starts)) - 1)
+    if getattr(_inside, "block", False):
+        helpers = 0
+    results: list[Any] = [None] * len(starts)
+    tickets = itertools.count()  # next() on it is atomic: each block is taken once
+    stopped = threading.Event()
+
+    def work() -> None:
+        outer, _inside.block = getattr(_inside, "block", False), True
+        try:
+            while not stopped.is_set() and (ticket := next(tickets)) < len(starts):
+                start = starts[ticket]
+                results[ticket] = task(start, min(start + block_rows, n_rows))
+        except BaseException:
+            stopped.set()
+            raise
+        finally:
+            _inside.block = outer
+
+    with _one_blas_thread():
+        futures = _submit(work, helpers)
+        try:
+            work()
+        except BaseException:
+            _settle(futures)
+            raise
+        for error in _settle(futures):
+            raise error
+    return results
+
+
+def _submit(work: Callable[[], None], helpers: int) -> list[Future[None]]:
+    """Hand ``work`` to the pool ``helpers`` times, widening the pool when it is too small."""
+    global _pool, _pool_size
+    if helpers == 0:
+        return []
+    with _lock:
+        if _pool is None or _pool_size < helpers:
+            if _pool is not None:
+                _pool.shutdown(wait=False)  # what it has begun still finishes
+            _pool, _pool_size = ThreadPoolExecutor(helpers, "likewise"), helpers
+        futures: list[Future[None]] = []
+        with contextlib.suppress(RuntimeError):  # no thread to be had: the caller works alone
+            for _ in range(helpers):
+                futures.append(_pool.submit(work))
+        return futures
+
+
+def _settle(futures: list[Future[None]]) -> list[BaseException]:
+    """Drop the helpers that never began, wait for the others and return what they raised."""
+    begun = [future for future in futures if not future.cancel()]
+    return [error for future in begun if (error := future.exception()) is not None]
+
+
+class _Hold:
+    """How many callers hold BLAS at one thread, and what gives it back."""
+
+    count = 0
+    release: contextlib.ExitStack | None = None
+
+
+@contextlib.contextmanager
+def _one_blas_thread() -> Iterator[None]:
+    """Hold BLAS to one thread: a limit of the process, set by the first in, lifted by the last."""
+    if getattr(_inside, "block", False):  # the outer call holds it already
+        yield
+        return
+    with _lock:
+        if _Hold.count == 0:
+            _Hold.release = contextlib.ExitStack()
+            _Hold.release.enter_context(
+                _controller("scipy.linalg" in sys.modules).limit(limits=1, user_api="blas")
+            )
+        _Hold.count += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _Hold.count -= 1
+            if _Hold.count == 0 and _Hold.release is not None:
+                _Hold.release.close()
+
+
+@cache
+def _controller(scipy_loaded: bool) -> Any:
+    """Find the loaded BLAS libraries: it takes a while, and SciPy may bring its own later."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def _forget_pool() -> None:
+    """Start afresh in a forked child: threads do not survive a fork, and a lock may be held."""
+    global _pool, _pool_size, _lock
+    _pool, _pool_size, _lock = None, 0, threading.Lock()
+    _inside.block = False
+    _Hold.count = 0
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_pool)

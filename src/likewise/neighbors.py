@@ -1,0 +1,319 @@
+"""Exact neighbour search: the one place where n×n work happens, and never an n×n array.
+
+Every distance returned or compared is the squared Euclidean distance of two rows, from their
+differences and summed in float64, so data far from the origin lose nothing. Fast searches only
+propose: their rounding errors are bounded, and whatever the bound leaves open is measured again.
+Equal distances are ordered by row number. To search under a metric L, pass ``X @ L.T``.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from threadpoolctl import threadpool_limits
+
+from likewise import _kernels
+from likewise._kernels import TooManyPairs
+from likewise._threads import count_threads, run_blocks
+
+__all__ = ["TooManyPairs", "farthest", "nearest", "within_radius_of_other_class"]
+
+Reals = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+# Candidates beyond k: the more, the rarer a row whose k-th neighbour is in doubt.
+_SPARE = 8
+# Up to this many features a tree beats comparing with every row (measured).
+_TREE_FEATURES = 8
+_BLOCK_VALUES = 1 << 20
+
+
+def nearest(
+    queries: ArrayLike,
+    points: ArrayLike,
+    k: int,
+    *,
+    exclude_self: bool = False,
+    n_jobs: int | None = None,
+) -> tuple[Reals, Indices]:
+    """Return the k nearest points of every query, exactly.
+
+    Parameters
+    ----------
+    queries : array of shape (n, d)
+    points : array of shape (m, d)
+    k : int
+    exclude_self : bool
+        Queries are the points, row for row, and none is its own neighbour; a duplicate of it
+        may be.
+    n_jobs : int or None
+        Threads; None for all cores. The result does not depend on it.
+
+    Returns
+    -------
+    sqdist : float64 array of shape (n, k)
+        Squared distances, ascending.
+    index : int64 array of shape (n, k)
+        Rows of ``points``; equal distances in the order of their rows.
+
+    Examples
+    --------
+    >>> sqdist, index = nearest([[0.0], [2.9]], [[0.0], [1.0], [3.0]], k=2)
+    >>> index
+    array([[0, 1],
+           [2, 1]])
+    """
+    search = _Search(queries, points, k, exclude_self, n_jobs)
+    tree = search.n_features <= _TREE_FEATURES
+    propose = search.propose_by_tree if tree else search.propose_by_comparing
+    return search.settle(*propose(), sign=1)
+
+
+def farthest(
+    queries: ArrayLike, points: ArrayLike, k: int, *, n_jobs: int | None = None
+) -> tuple[Reals, Indices]:
+    """Return the k farthest points of every query, exactly.
+
+    Parameters
+    ----------
+    queries : array of shape (n, d)
+    points : array of shape (m, d)
+    k : int
+    n_jobs : int or None
+        Threads; None for all cores. The result does not depend on it.
+
+    Returns
+    -------
+    sqdist : float64 array of shape (n, k)
+        Squared distances, descending.
+    index : int64 array of shape (n, k)
+        Rows of ``points``; equal distances in the order of their rows.
+
+    Examples
+    --------
+    >>> sqdist, index = farthest([[0.0], [2.9]], [[0.0], [1.0], [3.0]], k=1)
+    >>> index
+    array([[2],
+           [0]])
+    """
+    search = _Search(queries, points, k, False, n_jobs)
+    return search.settle(*search.propose_farthest(), sign=-1)
+
+
+def within_radius_of_other_class(
+    Z: ArrayLike,
+    labels: ArrayLike,
+    radius2: ArrayLike,
+    *,
+    max_pairs: int | None = None,
+    n_jobs: int | None = None,
+) -> tuple[Indices, Indices, Reals]:
+    """Return the pairs of rows of different class that are nearer than the first row's radius.
+
+    Parameters
+    ----------
+    Z : array of shape (n, d)
+    labels : integer array of shape (n,)
+    radius2 : array of shape (n,) or a number
+        Squared radii; a pair is returned if its squared distance is strictly less.
+    max_pairs : int or None
+        If there are more pairs than this, stop early and raise `TooManyPairs`.
+    n_jobs : int or None
+        Threads; None for all cores. The result does not depend on it.
+
+    Returns
+    -------
+    rows, cols : int64 arrays of shape (m,)
+        Sorted by row, then by column. A pair stands in both orders if both radii reach.
+    sqdist : float64 array of shape (m,)
+
+    Examples
+    --------
+    >>> rows, cols, sqdist = within_radius_of_other_class(
+    ...     [[0.0], [1.0], [3.0]], labels=[0, 1, 0], radius2=[1.5, 4.5, 0.5]
+    ... )
+    >>> rows, cols, sqdist
+    (array([0, 1, 1]), array([1, 0, 2]), array([1., 1., 4.]))
+    """
+    rows = _matrix("Z", Z)
+    codes = np.asarray(labels)
+    if codes.dtype.kind not in "iub":
+        raise ValueError(f"labels must be integer codes, but they are {codes.dtype}.")
+    radii = np.asarray(radius2, dtype=np.float64)
+    radii = np.full(len(rows), radii) if radii.ndim == 0 else radii
+    return _kernels.radius_scan(
+        rows,
+        np.ascontiguousarray(codes, dtype=np.int64),
+        np.ascontiguousarray(radii),
+        max_pairs=max_pairs,
+        n_jobs=n_jobs,
+    )
+
+
+class _Search:
+    """Queries against points: proposals by fast searches, settled by exact distances.
+
+    A proposal is some columns for every row, and the least (for `farthest`: the greatest) squared
+    distance, as the fast search saw it, that a point left out can have.
+    """
+
+    def __init__(
+        self,
+        queries: ArrayLike,
+        points: ArrayLike,
+        k: int,
+        exclude_self: bool,
+        n_jobs: int | None,
+    ) -> None:
+        same = queries is points
+        self.points = _matrix("points", points)
+        self.queries = self.points if same else _matrix("queries", queries)
+        self.exclude_self = exclude_self
+        self.n_jobs = n_jobs
+        self.n_threads = count_threads(n_jobs)
+        n, self.n_features = self.points.shape
+        if self.queries.shape[1] != self.n_features:
+            raise ValueError(
+                f"queries must have as many features as points, {self.n_features}, but have "
+                f"{self.queries.shape[1]}."
+            )
+        if exclude_self and len(self.queries) != n:
+            raise ValueError(
+                "queries must be points, row for row, for exclude_self=True, but there are "
+                f"{len(self.queries)} and {n} rows."
+            )
+        available = n - exclude_self
+        if not 1 <= k <= available:
+            raise ValueError(
+                f"k must lie in 1 to {available}, the number of points to choose from, "
+                f"but it is {k}."
+            )
+        self.k = int(k)
+        self.n_proposed = min(self.k + exclude_self + _SPARE, n)
+        if self.queries.dtype != self.points.dtype:
+            self.queries, self.points = (a.astype(np.float64) for a in (self.queries, self.points))
+            same = False
+        # Scaled by a power of two, which is exact: products can neither overflow nor vanish.
+        centre = self.points.mean(axis=0, dtype=np.float64)
+        centred = self.points - centre
+        others = centred if same else self.queries - centre
+        widest = max(np.abs(centred).max(initial=0.0), np.abs(others).max(initial=0.0))
+        self.scale = 2.0 ** -np.clip(np.frexp(widest)[1], -500, 500) if widest > 0 else 1.0
+        self.centred_points = centred * self.scale
+        self.centred_queries = self.centred_points if same else others * self.scale
+        self.point_norms = np.einsum("ij,ij->i", self.centred_points, self.centred_points)
+        self.query_norms = np.einsum("ij,ij->i", self.centred_queries, self.centred_queries)
+        # With u = 2^-53, ‖a‖² + ‖b‖² − 2ab is off by at most about (2d + 6) u (‖a‖² + ‖b‖²): each
+        # of the three sums has d roundings, |ab| ≤ (‖a‖² + ‖b‖²)/2, two additions follow, and
+        # centring moved each row by u of itself. A square root and its square add 3u, and sums
+        # of squared differences, as trees take them, are off by less. Twice that is allowed.
+        self.slack = (4 * self.n_features + 32) * 2.0**-53 * (
+            self.query_norms + self.point_norms.max(initial=0.0)
+        ) + 2.0**-1000
+
+    def propose_by_tree(self) -> tuple[Indices, Reals]:
+        """Propose nearest points by a tree."""
+        from sklearn.neighbors import KDTree
+
+        tree = KDTree(self.centred_points, leaf_size=32)
+
+        def block(start: int, stop: int) -> tuple[Reals, Indices]:
+            found: tuple[Reals, Indices] = tree.query(
+                self.centred_queries[start:stop], self.n_proposed, sort_results=True
+            )
+            return found
+
+        return self._proposal(run_blocks(block, len(self.queries), 1024, self.n_jobs))
+
+    def propose_by_comparing(self) -> tuple[Indices, Reals]:
+        """Propose nearest points by comparing with each: scikit-learn's fused product and heap."""
+        from sklearn.neighbors import NearestNeighbors
+
+        finder = NearestNeighbors(n_neighbors=self.n_proposed, algorithm="brute")
+        finder.fit(self.centred_points)
+        with threadpool_limits(limits=self.n_threads, user_api="openmp"):
+            return self._proposal([finder.kneighbors(self.centred_queries)])
+
+    def _proposal(self, found: list[tuple[Reals, Indices]]) -> tuple[Indices, Reals]:
+        index = np.concatenate([part[1] for part in found]).astype(np.int64, copy=False)
+        return index, np.concatenate([part[0][:, -1] for part in found]) ** 2
+
+    def propose_farthest(self) -> tuple[Indices, Reals]:
+        """Propose farthest points from blocks of all distances."""
+
+        def block(start: int, stop: int) -> tuple[Indices, Reals]:
+            distances = self._distances(np.arange(start, stop))
+            if self.n_proposed == len(self.points):
+                return np.tile(np.arange(len(self.points)), (stop - start, 1)), np.zeros(
+                    stop - start
+                )
+            cut = len(self.points) - self.n_proposed
+            index = np.argpartition(distances, cut, axis=1)[:, cut:]
+            return index, np.take_along_axis(distances, index[:, :1], axis=1)[:, 0]
+
+        found = run_blocks(block, len(self.queries), self._block_rows(), self.n_jobs)
+        return (
+            np.concatenate([part[0] for part in found]),
+            np.concatenate([part[1] for part in found]),
+        )
+
+    def settle(self, proposed: Indices, left_out: Reals, *, sign: int) -> tuple[Reals, Indices]:
+        """Rank proposals by exact distances, and search again where one may be missing."""
+        n, width = proposed.shape
+        rows = np.repeat(np.arange(n), width)
+        sqdist = self._exact(rows, proposed.ravel()).reshape(n, width)
+        if self.exclude_self:
+            sqdist[proposed == np.arange(n)[:, None]] = np.inf
+        order = np.lexsort((proposed, sign * sqdist), axis=1)[:, : self.k]
+        best = np.take_along_axis(sqdist, order, axis=1)
+        index = np.take_along_axis(proposed, order, axis=1)
+        if width == len(self.points):
+            return best, index
+        bound = best[:, -1] * self.scale * self.scale
+        open_rows = np.flatnonzero(~(sign * bound < sign * left_out - self.slack))
+
+        def block(start: int, stop: int) -> None:
+            part = open_rows[start:stop]
+            distances = self._distances(part)
+            reach = sign * bound[part] + self.slack[part]
+            near = np.flatnonzero(sign * distances <= reach[:, None])
+            local, cols = np.divmod(near, len(self.points))
+            if self.exclude_self:
+                other = part[local] != cols
+                local, cols = local[other], cols[other]
+            exact = self._exact(part[local], cols)
+            ranked = np.lexsort((cols, sign * exact, local))
+            first = np.searchsorted(local, np.arange(len(part)))  # found row by row
+            chosen = ranked[first[:, None] + np.arange(self.k)]
+            best[part], index[part] = exact[chosen], cols[chosen]
+
+        run_blocks(block, len(open_rows), self._block_rows(), self.n_jobs)
+        return best, index
+
+    def _exact(self, rows: Indices, cols: Indices) -> Reals:
+        return _kernels.pair_sqdist(
+            self.queries, rows, cols, points=self.points, n_jobs=self.n_jobs
+        )
+
+    def _distances(self, rows: Indices) -> Reals:
+        """Return the squared distances of some queries to all points, up to the slack."""
+        distances: Reals = self.centred_queries[rows] @ self.centred_points.T
+        distances *= -2
+        distances += self.query_norms[rows][:, None]
+        distances += self.point_norms
+        return distances
+
+    def _block_rows(self) -> int:
+        return max(1, _BLOCK_VALUES // len(self.points))
+
+
+def _matrix(name: str, values: Any) -> NDArray[np.floating[Any]]:
+    """Return a finite C-contiguous matrix, float32 if it is one, else float64."""
+    given = np.asarray(values)
+    dtype: type[np.floating[Any]] = np.float32 if given.dtype == np.float32 else np.float64
+    matrix: NDArray[np.floating[Any]] = np.ascontiguousarray(given, dtype)
+    if matrix.ndim != 2:
+        raise ValueError(f"{name} must be a matrix, but its shape is {given.shape}.")
+    if not np.isfinite(matrix).all():
+        raise ValueError(f"{name} must be finite, but it holds NaN or infinity.")
+    return matrix
