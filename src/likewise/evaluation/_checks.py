@@ -14,6 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 from likewise._validation import at_least, check_finite, check_parameters
 from likewise.evaluation.methods import METHODS
 
+_RULES = {
+    "n_neighbors": at_least(1),
+    "n_splits": at_least(1),
+    "n_pairs": at_least(2),
+    "random_state": at_least(0),
+}
+
 
 @dataclass(frozen=True, eq=False)
 class Problem:
@@ -53,14 +60,23 @@ def _known_name(name: str) -> str:
 
 
 def check_problem(
-    X: ArrayLike, y: ArrayLike, n_neighbors: int, n_splits: int, test_size: float, n_pairs: int
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    n_neighbors: int,
+    n_splits: int,
+    test_size: float,
+    n_pairs: int,
+    random_state: int,
 ) -> Problem:
     """Return the data ready to be split, or raise a sentence that says why they cannot be."""
-    check_parameters(
-        "compare",
-        {"n_neighbors": n_neighbors, "n_splits": n_splits, "n_pairs": n_pairs},
-        {"n_neighbors": at_least(1), "n_splits": at_least(1), "n_pairs": at_least(2)},
-    )
+    values = {
+        "n_neighbors": n_neighbors,
+        "n_splits": n_splits,
+        "n_pairs": n_pairs,
+        "random_state": random_state,
+    }
+    check_parameters("compare", values, _RULES)
     if not 0 < test_size < 1:
         raise ValueError(f"test_size is {test_size!r}, but it must be between 0 and 1.")
     rows, labels = _rows(X), np.asarray(y)

@@ -85,7 +85,15 @@ def compare(
     ['Euclidean', 'FDA']
     """
     estimators = choose_methods(methods)
-    problem = check_problem(X, y, n_neighbors, n_splits, test_size, n_pairs)
+    problem = check_problem(
+        X,
+        y,
+        n_neighbors=n_neighbors,
+        n_splits=n_splits,
+        test_size=test_size,
+        n_pairs=n_pairs,
+        random_state=random_state,
+    )
     trials: dict[str, list[_Trial]] = {name: [] for name in estimators}
     failures: dict[str, str] = {}
     steps = _Steps(progress, n_splits * len(estimators))

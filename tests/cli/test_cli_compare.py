@@ -1,0 +1,205 @@
+"""``likewise compare``: the table, the verdict, the file, and one line for whatever goes wrong."""
+
+import json
+import re
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from likewise.cli import main
+from likewise.datasets import load
+
+IRIS = load("iris")
+FRAME = pd.DataFrame(IRIS.X, columns=["a", "b", "c", "d"]).assign(
+    species=np.array(IRIS.classes)[IRIS.y]
+)
+
+
+def run(*arguments, **options):
+    return CliRunner().invoke(main, ["compare", *map(str, arguments)], **options)
+
+
+def complaint(result):
+    """The one line on stderr of a command that could not work."""
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    lines = result.stderr.splitlines()
+    assert len(lines) == 1, result.stderr
+    assert lines[0].startswith("likewise: ")
+    assert "Traceback" not in result.stderr
+    return lines[0].removeprefix("likewise: ")
+
+
+def rows_of(result):
+    """The cells of the printed table, by metric."""
+    lines = [re.split(r"\s*│\s*", line.strip("│\n ")) for line in result.stdout.splitlines()]
+    return {cells[0]: cells[1:] for cells in lines if len(cells) == 6}
+
+
+@pytest.fixture
+def csv(tmp_path):
+    path = tmp_path / "flowers.csv"
+    FRAME.to_csv(path, index=False)
+    return path
+
+
+def test_digits_by_default():
+    result = run("--splits", 2)
+    assert result.exit_code == 0, result.output
+    assert {"Euclidean", "Whitening", "RCA", "FDA"} <= set(rows_of(result))
+    assert "1797 rows, 64 features (standardised" in " ".join(result.stdout.split())
+    assert result.stdout.splitlines()[-1].startswith("Use ")
+    assert result.stderr == "", "no terminal, no bar"
+
+
+def test_options_reach_the_comparison(tmp_path):
+    path = tmp_path / "result.json"
+    options = ["--k", "5", "--splits", "3", "--raw", "--seed", "7", "--methods", "fda,Euclidean"]
+    result = run("iris", *options, "--json", path)
+    assert result.exit_code == 0, result.output
+    assert list(rows_of(result)) == ["FDA", "Euclidean"]
+    assert "(raw)" in result.stdout
+    written = json.loads(path.read_text())
+    assert written["data"] == "iris"
+    assert (written["n_neighbors"], written["n_splits"]) == (5, 3)
+    assert written["standardized"] is False
+    assert [row["name"] for row in written["rows"]] == ["FDA", "Euclidean"]
+    assert f"{written['rows'][0]['error']:.2%}" == rows_of(result)["FDA"][0]
+    assert result.stdout.splitlines()[-1] == written["verdict"]
+    assert [item.name for item in tmp_path.iterdir()] == ["result.json"]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".npz", ".npy"])
+def test_every_kind_of_file_gives_the_same_table(tmp_path, suffix):
+    path = tmp_path / f"flowers{suffix}"
+    label = "species"
+    match suffix:
+        case ".csv":
+            FRAME.to_csv(path, index=False)
+        case ".tsv":
+            FRAME.to_csv(path, index=False, sep="\t")
+        case ".parquet":
+            FRAME.to_parquet(path)
+        case ".npz":
+            np.savez(path, X=IRIS.X, species=IRIS.y)
+        case ".npy":
+            np.save(path, np.c_[IRIS.X, IRIS.y])
+            label = "4"
+    result = run(path, "--label", label, "--methods", "Euclidean,RCA")
+    assert result.exit_code == 0, result.output
+    named = run("iris", "--methods", "Euclidean,RCA")
+    assert {name: cells[:3] for name, cells in rows_of(result).items()} == {
+        name: cells[:3] for name, cells in rows_of(named).items()
+    }
+
+
+def test_a_missing_file(tmp_path):
+    sentence = complaint(run(tmp_path / "nowhere.csv"))
+    assert sentence == f"there is no file {tmp_path / 'nowhere.csv'}"
+
+
+def test_an_unknown_label_column(csv):
+    assert "has no column 'speces': did you mean 'species'?" in complaint(
+        run(csv, "--label", "speces")
+    )
+    assert "say which of its columns is the label: a, b, c, d, species" in complaint(run(csv))
+
+
+def test_a_column_of_text(csv):
+    FRAME.assign(colour="red").to_csv(csv, index=False)
+    sentence = complaint(run(csv, "--label", "species"))
+    assert "column 'colour'" in sentence
+    assert "must hold numbers, found 'red' in row 1" in sentence
+
+
+@pytest.mark.parametrize("content", ["", "a,y\n"])
+def test_an_empty_table(csv, content):
+    csv.write_text(content)
+    assert "is empty" in complaint(run(csv, "--label", "y"))
+
+
+def test_missing_values(csv):
+    FRAME.mask(FRAME.iloc[3, 1] == FRAME).to_csv(csv, index=False)
+    assert re.match(
+        r"column '\w' of flowers.csv has \d+ missing or infinite values, the first in row \d+",
+        complaint(run(csv, "--label", "species")),
+    )
+
+
+def test_one_class(csv):
+    FRAME.assign(species="rose").to_csv(csv, index=False)
+    assert "y has one class only, rose" in complaint(run(csv, "--label", "species"))
+
+
+def test_a_number_as_label(csv):
+    FRAME.drop(columns="species").assign(a=np.arange(150)).to_csv(csv, index=False)
+    assert "150 of 150 classes with one row only" in complaint(run(csv, "--label", "a"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["iris", "--k", "1000"], "n_neighbors is 1000, but there are only 105 training rows."),
+        (["iris", "--k", "0"], "n_neighbors=0 is not allowed"),
+        (["iris", "--k", "three"], "Invalid value for '--k': 'three' is not a valid integer."),
+        (["iris", "--splits", "0"], "n_splits=0 is not allowed"),
+        (["iris", "--seed", "-1"], "random_state=-1 is not allowed"),
+        (["iris", "--methods", "LDAA"], "there is no method 'LDAA'"),
+        (["iris", "--methods", ""], "there is no method ''"),
+        (["iris", "--label", "y"], "--label is for files, but iris is the name of a data set."),
+        (["irish"], "there is no data set 'irish'; did you mean iris"),
+        (["table.xls"], "table.xls must end in .csv"),
+        (["iris", "--jsn", "x"], "No such option '--jsn'"),
+        (["iris", "--json", "no/such/folder/x.json"], "cannot write no/such/folder/x.json"),
+        (["iris", "--json", "/"], "Invalid value for '--json': File '/' is a directory."),
+    ],
+)
+def test_other_bad_input(arguments, sentence):
+    assert sentence in complaint(run(*arguments))
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".npz", ".npy"])
+def test_a_corrupt_file(tmp_path, suffix):
+    path = tmp_path / f"rubbish{suffix}"
+    path.write_bytes(bytes(range(256)) * 4)
+    assert re.search("cannot be read|not a readable", complaint(run(path, "--label", "y")))
+
+
+def test_without_pandas_the_extra_is_named(csv, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    assert complaint(run(csv)).endswith('pip install "likewise[tables]"')
+
+
+def test_offline(monkeypatch, tmp_path):
+    monkeypatch.delenv("LIKEWISE_DATA", raising=False)
+    monkeypatch.setenv("LIKEWISE_CACHE", str(tmp_path))
+    monkeypatch.setenv("LIKEWISE_DATA_URL", "http://127.0.0.1:9")
+    assert "put mnist.npz in a folder" in complaint(run("mnist"))
+
+
+def test_a_long_verdict_is_one_line_where_there_is_no_terminal():
+    result = run("iris")
+    assert len(result.stdout.splitlines()[-1]) > 80
+
+
+@pytest.mark.parametrize("width", [30, 50, 200])
+def test_narrow_terminals(monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    result = run("iris")
+    table = [line for line in result.stdout.splitlines() if line[:1] in "┏┃┡│└"]
+    assert result.exit_code == 0
+    assert max(map(len, table)) <= width
+    assert all(name in result.stdout for name in ("Euclidean", "Whitening", "RCA", "FDA"))
+
+
+def test_ctrl_c(monkeypatch):
+    def interrupt(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("likewise.evaluation.compare", interrupt)
+    result = run("iris")
+    assert result.exit_code == 130
+    assert result.stderr == "likewise: interrupted\n"

@@ -1,0 +1,75 @@
+"""``likewise info``: this installation, data, and models."""
+
+import numpy as np
+import pytest
+import sklearn
+from click.testing import CliRunner
+
+from likewise import _kernels
+from likewise.batch import RCA
+from likewise.cli import main
+from likewise.datasets import load
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, ["info", *map(str, arguments)])
+
+
+def facts(result):
+    assert result.exit_code == 0, result.output
+    return " ".join(result.stdout.split())
+
+
+def test_the_installation(monkeypatch, tmp_path):
+    np.savez(tmp_path / "mine.npz", X=[[1.0]], y=[0])
+    monkeypatch.setenv("LIKEWISE_DATA", str(tmp_path))
+    shown = facts(run())
+    assert f"scikit-learn {sklearn.__version__}" in shown
+    assert f"NumPy {np.__version__}" in shown
+    assert f"kernels {_kernels.BACKEND}" in shown
+    assert "BLAS" in shown
+    assert str(tmp_path)[:20] in shown
+    assert "mine" in shown
+
+
+def test_a_data_set():
+    shown = facts(run("iris"))
+    for words in ("rows 150", "features 4", "classes 3", "setosa: 50", "missing values 0"):
+        assert words in shown
+
+
+def test_a_data_file_with_gaps(tmp_path):
+    path = tmp_path / "gaps.csv"
+    path.write_text("a,b,kind\n1,,x\n2,3,y\n,4,y\n")
+    shown = facts(run(path, "--label", "kind"))
+    for words in ("rows 3", "features 2", "x: 1, y: 2", "missing values 2"):
+        assert words in shown
+
+
+def test_many_classes_are_not_all_listed(tmp_path):
+    np.savez(tmp_path / "many.npz", X=np.zeros((100, 1)), y=np.arange(100))
+    shown = facts(run(tmp_path / "many.npz"))
+    assert "classes 100" in shown
+    assert "19: 1, …" in shown
+    assert "20: 1" not in shown
+
+
+def test_a_model(tmp_path):
+    iris = load("iris")
+    RCA().fit(iris.X, iris.y).save(tmp_path / "model.safetensors")
+    shown = facts(run(tmp_path / "model.safetensors"))
+    assert "RCA" in shown
+    assert sklearn.__version__ in shown
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("model.safetensors", None), ("model.safetensors", b"rubbish"), ("data.csv", None)],
+)
+def test_a_missing_or_corrupt_file(tmp_path, name, content):
+    if content:
+        (tmp_path / name).write_bytes(content)
+    result = run(tmp_path / name)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("likewise: ")
+    assert len(result.stderr.splitlines()) == 1

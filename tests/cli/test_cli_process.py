@@ -1,0 +1,133 @@
+"""The command as a user runs it: a real process, with and without a terminal."""
+
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+
+import click
+import pytest
+
+from likewise.cli import main
+
+COMMAND = [sys.executable, "-m", "likewise"]
+
+
+def run(*arguments, **environment):
+    return subprocess.run(
+        [*COMMAND, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=os.environ | environment,
+    )
+
+
+def run_in_terminal(*arguments, **environment):
+    """Return what a terminal of 100 columns would be sent on stdout and stderr together."""
+    master, slave = pty.openpty()
+    env = {k: v for k, v in os.environ.items() if k != "NO_COLOR"}
+    env |= {"TERM": "xterm-256color", "COLUMNS": "100"} | environment
+    process = subprocess.Popen([*COMMAND, *arguments], stdout=slave, stderr=slave, env=env)
+    os.close(slave)
+    sent = b""
+    while True:
+        ready, _, _ = select.select([master], [], [], 60)
+        try:
+            block = os.read(master, 65536) if ready else b""
+        except OSError:  # how a terminal says that everyone has left
+            block = b""
+        if not block:
+            break
+        sent += block
+    os.close(master)
+    assert process.wait(60) == 0
+    return sent.decode()
+
+
+def test_the_main_job_is_quick():
+    start = time.perf_counter()
+    done = run("compare", "digits")
+    assert done.returncode == 0, done.stderr
+    assert "Use " in done.stdout
+    assert time.perf_counter() - start < 60
+
+
+def test_no_escape_codes_without_a_terminal():
+    done = run("compare", "iris", TERM="xterm-256color")
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_a_terminal_sees_a_bar_with_what_is_running():
+    shown = run_in_terminal("compare", "iris", "--splits", "40")
+    assert "\x1b" in shown
+    assert "split" in shown
+    assert "Use " in shown
+
+
+def test_no_color():
+    assert "\x1b[1m" in run_in_terminal("compare", "iris", "--splits", "2")
+    shown = run_in_terminal("compare", "iris", "--splits", "2", NO_COLOR="1")
+    assert not re.search(r"\x1b\[[\d;]*(3[0-7]|9[0-7]|38)[;m]", shown)
+
+
+def test_an_ascii_terminal():
+    done = run("compare", "iris", PYTHONIOENCODING="ascii", PYTHONUTF8="0", LC_ALL="C")
+    assert done.returncode == 0, done.stderr
+    assert "Euclidean" in done.stdout
+
+
+def test_a_complaint_is_one_line():
+    done = run("compare", "nowhere.csv")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "likewise: there is no file nowhere.csv\n"
+
+
+def test_ctrl_c():
+    process = subprocess.Popen(
+        [*COMMAND, "compare", "digits", "--splits", "100000"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(8)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert (stdout, stderr) == ("", "likewise: interrupted\n")
+
+
+def test_a_reader_that_leaves_early():
+    command = " ".join([*COMMAND, "info", "| head -1"])
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60)
+    assert done.stdout.startswith("likewise")
+    assert done.stderr == ""
+
+
+def test_without_arguments_there_is_help():
+    done = run()
+    assert done.returncode == 0
+    assert "compare" in done.stdout
+    assert run("--version").stdout.startswith("likewise, version ")
+
+
+@pytest.mark.parametrize("name", [None, *main.commands])
+def test_every_command_has_help_with_an_example(name):
+    command = main if name is None else main.commands[name]
+    shown = command.get_help(click.Context(command, info_name="likewise"))
+    assert "Example" in shown
+    assert f"likewise {name or 'compare'}" in shown
+    for parameter in command.params:
+        assert isinstance(parameter, click.Argument) or parameter.help
+
+
+def test_an_unknown_command():
+    done = run("comprae")
+    assert done.returncode == 2
+    assert done.stderr.startswith("likewise: No such command 'comprae'.")
+    assert len(done.stderr.splitlines()) == 1
