@@ -177,7 +177,7 @@ def test_offline(monkeypatch, tmp_path):
     monkeypatch.delenv("LIKEWISE_DATA", raising=False)
     monkeypatch.setenv("LIKEWISE_CACHE", str(tmp_path))
     monkeypatch.setenv("LIKEWISE_DATA_URL", "http://127.0.0.1:9")
-    assert "put mnist.npz in a folder" in complaint(run("mnist"))
+    assert "put mnist.npz in the folder" in complaint(run("mnist"))
 
 
 def test_a_long_verdict_is_one_line_where_there_is_no_terminal():

@@ -32,6 +32,13 @@ def test_the_installation(monkeypatch, tmp_path):
     assert "mine" in shown
 
 
+def test_a_data_folder_that_is_not_there(monkeypatch, tmp_path):
+    monkeypatch.setenv("LIKEWISE_DATA", str(tmp_path / "typo"))
+    assert "(there is no such folder)" in facts(run())
+    monkeypatch.delenv("LIKEWISE_DATA")
+    assert "none (set LIKEWISE_DATA)" in facts(run())
+
+
 def test_a_data_set():
     shown = facts(run("iris"))
     for words in ("rows 150", "features 4", "classes 3", "setosa: 50", "missing values 0"):

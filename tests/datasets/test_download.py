@@ -129,7 +129,7 @@ def test_a_connection_that_breaks_off(mirror, monkeypatch):
 
 def test_a_file_the_mirror_does_not_have(http_mirror, mirror):
     (mirror / "toy.npz").unlink()
-    with pytest.raises(ConnectionError, match=r"404 File not found.*put toy\.npz in a folder"):
+    with pytest.raises(ConnectionError, match=r"404 File not found.*put toy\.npz in the folder"):
         load("toy")
 
 
@@ -139,7 +139,7 @@ def test_offline(mirror, monkeypatch):
         load("toy")
     sentence = str(raised.value)
     assert "\n" not in sentence
-    assert "put toy.npz in a folder and name the folder in LIKEWISE_DATA" in sentence
+    assert "put toy.npz in the folder that LIKEWISE_DATA names (now none)" in sentence
     assert "LIKEWISE_DATA_URL" in sentence
 
 

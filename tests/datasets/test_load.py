@@ -128,7 +128,9 @@ def test_a_name_cannot_leave_the_folder(folder, name):
 
 
 def test_a_known_name_that_nobody_serves_says_what_to_do(folder):
-    with pytest.raises(ConnectionError, match=r"put bupa\.npz in a folder .* LIKEWISE_DATA"):
+    with pytest.raises(
+        ConnectionError, match=r"put bupa\.npz in the folder that LIKEWISE_DATA names"
+    ):
         load("bupa")
 
 
@@ -196,7 +198,7 @@ def test_openml_out_of_reach_says_what_to_do(folder, monkeypatch):
         raise urllib.error.URLError("no route to host")
 
     monkeypatch.setattr("sklearn.datasets.fetch_openml", refuse)
-    with pytest.raises(ConnectionError, match=r"no route to host.*put glass\.npz in a folder"):
+    with pytest.raises(ConnectionError, match=r"no route to host.*put glass\.npz in the folder"):
         load("glass")
     assert timeouts == [30.0]
     assert socket.getdefaulttimeout() is None

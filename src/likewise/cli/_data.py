@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from likewise.cli._output import progress_bar
 from likewise.datasets import Dataset, load, read_table
 
 
@@ -15,7 +16,8 @@ def read_data(data: str, label: str | None) -> Dataset:
     if path.name == data and path.suffix == "":
         if label is not None:
             raise ValueError(f"--label is for files, but {data} is the name of a data set.")
-        return load(data)
+        with progress_bar() as progress:
+            return load(data, progress=lambda done, total: progress(done, total, "downloading"))
     X, y, feature_names = read_table(path, label)
     return Dataset(path.name, X, y, feature_names=feature_names, source=f"Read from {path}.")
 

@@ -53,10 +53,17 @@ def describe_installation() -> dict[str, Any]:
             f"{library['internal_api']} {library['version']} ({library['num_threads']} threads)"
             for library in blas
         ),
-        "data folder": os.environ.get("LIKEWISE_DATA") or "none (set LIKEWISE_DATA)",
+        "data folder": _data_folder(),
         "data here": ", ".join(names(local=True)),
         "to download": ", ".join(sorted(set(names()) - set(names(local=True)))),
     }
+
+
+def _data_folder() -> str:
+    folder = os.environ.get("LIKEWISE_DATA")
+    if not folder:
+        return "none (set LIKEWISE_DATA)"
+    return folder if os.path.isdir(folder) else f"{folder} (there is no such folder)"
 
 
 def describe_data(dataset: Dataset) -> dict[str, Any]:

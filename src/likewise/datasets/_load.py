@@ -106,7 +106,8 @@ def _from_cache(name: str) -> Dataset | None:
 
 def _fetch(name: str, progress: Progress | None) -> Dataset:
     mirror = os.environ.get("LIKEWISE_DATA_URL", "").rstrip("/")
-    remedy = f"put {name}.npz in a folder and name the folder in LIKEWISE_DATA"
+    folder = _data_folder() or "none"
+    remedy = f"put {name}.npz in the folder that LIKEWISE_DATA names (now {folder})"
     try:
         if mirror and name in known_files():
             path = cache_folder() / f"{name}.npz"
