@@ -1,0 +1,88 @@
+"""The command line: ``python -m benchmarks list | environments | run | page``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+import benchmarks.declared  # noqa: F401 - importing it fills the registry
+from benchmarks import data, page
+from benchmarks.environments import ENVIRONMENTS, make
+from benchmarks.harness import HERE, REGISTRY, NoResultError, Rival, call, run
+
+RESULTS = HERE / "results"
+
+# One small fit for each thing that an environment was made for.
+CHECKS = {
+    "metric-learn": ["with_metric_learn:lmnn", "with_metric_learn:itml"],
+    "pylmnn": ["with_pylmnn:lmnn"],
+    "mlpack": ["with_mlpack:lmnn"],
+    "pydml": ["with_pydml:lmnn", "with_pydml:mcml"],
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks")
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("list", help="what is declared")
+    environments = commands.add_parser("environments", help="make the rivals' environments")
+    environments.add_argument("names", nargs="*", metavar="NAME")
+    environments.add_argument("--check", action="store_true", help="fit iris in each")
+    runner = commands.add_parser("run", help="run benchmarks and write results/NAME.json")
+    runner.add_argument("names", nargs="*", metavar="NAME", help="a name, or how names begin")
+    runner.add_argument("--smoke", action="store_true", help="50 rows, one run, nothing written")
+    runner.add_argument("--repeats", type=int)
+    commands.add_parser("page", help="write results/README.md from all results")
+    chosen = parser.parse_args(arguments)
+
+    if chosen.command == "list":
+        for name, bench in REGISTRY.items():
+            print(f"{name}: {', '.join(bench.datasets)}; {', '.join(bench.rivals)}")
+        return 0
+    if chosen.command == "page":
+        (RESULTS / "README.md").write_text(page.render(page.read(RESULTS)))
+        return 0
+    known = ENVIRONMENTS if chosen.command == "environments" else REGISTRY
+    names = [name for name in known if not chosen.names or name.startswith(tuple(chosen.names))]
+    if not names:
+        parser.error(f"nothing is named {' or '.join(chosen.names)}; there are {', '.join(known)}")
+    if chosen.command == "environments":
+        for name in names:
+            print(f"{name}: {make(name)}", file=sys.stderr, flush=True)
+            if chosen.check:
+                check(name)
+        return 0
+    for name in names:
+        results = run(REGISTRY[name], smoke=chosen.smoke, repeats=chosen.repeats)
+        if not chosen.smoke:
+            (RESULTS / f"{name}.json").write_text(json.dumps(results, indent=1) + "\n")
+        print(page.section(results))
+    return 0
+
+
+def check(name: str) -> None:
+    """Fit iris with everything an environment was made for; print what came of it."""
+    X, y = data.load("iris")
+    with tempfile.TemporaryDirectory() as folder:
+        arrays = Path(folder, "iris.npz")
+        np.savez(arrays, X=X, y=y)
+        for function in CHECKS[name]:
+            try:
+                measured, result = call(Rival(function, name), arrays, threads=2, budget_s=120)
+            except NoResultError as error:
+                print(f"  {function}: {error.status} ({error})")
+                continue
+            print(
+                "  {}: {warm_s:.2f} s, {peak_mb:.0f} MB, L {}".format(
+                    function, result["L"].shape, **measured
+                )
+            )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

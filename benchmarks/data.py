@@ -1,0 +1,53 @@
+"""The data that benchmarks run on, by name; ``NAME/float32`` is the same in single precision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.datasets import load as load_dataset
+
+Rows = tuple[NDArray, NDArray]
+SMOKE_ROWS = 50
+
+
+def plain(name: str) -> Rows:
+    dataset = load_dataset(name)
+    return np.asarray(dataset.X, dtype=np.float64), np.asarray(dataset.y)
+
+
+def mnist_pca(n_components: int, n_rows: int) -> Rows:
+    """Return the first rows of MNIST's training part on their own leading principal axes."""
+    dataset = load_dataset("mnist")
+    X = dataset.X[:n_rows].astype(np.float64) / 255
+    X -= X.mean(axis=0)
+    _, axes = np.linalg.eigh(X.T @ X)
+    return X @ axes[:, : -n_components - 1 : -1], np.asarray(dataset.y[:n_rows])
+
+
+# name → number of features (what the smoke version generates), and how to load it
+DATASETS: dict[str, tuple[int, Callable[[], Rows]]] = {
+    "iris": (4, partial(plain, "iris")),
+    "digits": (64, partial(plain, "digits")),
+    "letter": (16, partial(plain, "letter")),
+    "mnist-pca-50": (50, partial(mnist_pca, 50, 20_000)),
+}
+
+
+def load(name: str, *, smoke: bool = False) -> Rows:
+    base, _, dtype = name.partition("/")
+    n_features, read = DATASETS[base]
+    X, y = generated(n_features) if smoke else read()
+    return np.ascontiguousarray(X, dtype=dtype or np.float64), y
+
+
+def generated(n_features: int) -> Rows:
+    """Return three overlapping classes in `SMOKE_ROWS` rows: needs no file, takes no time."""
+    random = np.random.default_rng(0)
+    y = np.arange(SMOKE_ROWS) % 3
+    X = random.normal(size=(SMOKE_ROWS, n_features))
+    X[:, 0] += y
+    return X, y

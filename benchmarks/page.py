@@ -1,0 +1,184 @@
+"""One Markdown page from all results: tables, targets, and where we lose."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+from benchmarks.harness import OURS
+
+Results = dict[str, Any]
+
+LABELS = {
+    "warm_s": "warm, s",
+    "cold_s": "cold, s",
+    "cpu_s": "CPU, s",
+    "peak_mb": "peak, MB",
+    "baseline_mb": "after imports, MB",
+}
+
+HEAD = """\
+# Benchmarks
+
+Made by `python -m benchmarks page` from the JSON files beside it; do not edit.
+
+Each rival runs in a fresh process, on the same arrays, with the same number of threads; rivals take
+turns. *Warm* is a second call in the same process; *cold* is the import and the first call (NumPy
+itself is imported before the clock starts); *CPU* is the processor time of the warm call, all
+threads together; *peak* is the most memory the process ever held, of which *after imports* is what
+it held, with its data, before the first call. Numbers are medians, with the lowest and the highest
+run in brackets; × is the ratio to ours, so above 1 we are better. Ratios, not times, carry over to
+other machines.
+"""
+
+
+def read(folder: Path) -> list[Results]:
+    return [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
+
+
+def render(all_results: list[Results]) -> str:
+    losses = [loss for results in all_results for loss in where_we_lose(results)]
+    losses = losses or ["Nowhere, in what was measured here."]
+    parts = [HEAD, "## Where we lose\n", *(f"- {loss}" for loss in losses), ""]
+    parts += [section(results) for results in all_results]
+    return "\n".join(parts)
+
+
+def section(results: Results) -> str:
+    """Return what one benchmark measured, under which conditions, and whether that was the aim."""
+    before, after = results["load_average"]
+    lines = [
+        f"## {results['benchmark']}\n",
+        "\n".join(line.strip() for line in results["about"].splitlines()),
+        "",
+        f"{results['date'][:10]}, commit {results['commit']}; {results['cpu']}, "
+        f"{results['cores']} cores, {results['threads']} threads; median of "
+        f"{results['repeats'] * results['seeds']} runs; load average {before:.1f} before, "
+        f"{after:.1f} after; {_versions(results['versions'])}.\n",
+    ]
+    for dataset in dict.fromkeys(row["dataset"] for row in results["rows"]):
+        lines += [*_table(results, dataset), ""]
+    if results["targets"]:
+        lines += ["| target | data | reached | |", "|---|---|---|---|"]
+        lines += [
+            "| {wanted} | {dataset} | {reached} | {verdict} |".format(**t) for t in targets(results)
+        ]
+        lines.append("")
+    others = {
+        _versions(row["versions"]): row["rival"]
+        for row in results["rows"]
+        if "versions" in row and row["versions"] != results["versions"]
+    }
+    lines += [f"{rival} ran on {versions}.\n" for versions, rival in others.items()]
+    return "\n".join(lines)
+
+
+def where_we_lose(results: Results) -> Iterator[str]:
+    """Yield a sentence for every measure in which a rival is better, and every target missed."""
+    for dataset in dict.fromkeys(row["dataset"] for row in results["rows"]):
+        place = f"**{results['benchmark']}**, {dataset}"
+        ours, rivals = _split(results, dataset)
+        if ours["status"] != "ok":
+            yield f"{place}: we have no result: {ours['status']} ({ours['detail']})."
+            continue
+        for measure in results["measures"]:
+            mine = ours["values"][measure]
+            for row in rivals:
+                other = row["values"][measure]
+                if other["median"] < mine["median"]:
+                    close = other["high"] >= mine["low"]
+                    yield (
+                        f"{place}: {row['rival']} is better in {_label(measure)}: "
+                        f"{_number(other['median'])} against {_number(mine['median'])}"
+                        f"{', though the runs overlap' if close else ''}."
+                    )
+    for target in targets(results):
+        if target["verdict"] == "missed":
+            yield (
+                f"**{results['benchmark']}**, {target['dataset']}: target missed: "
+                f"{target['wanted']}; reached {target['reached']}."
+            )
+
+
+def targets(results: Results) -> Iterator[dict[str, str]]:
+    """Yield each target with what was reached, for each data set that it speaks of."""
+    for target in results["targets"]:
+        measure, times = target["measure"], target["times"]
+        for dataset in dict.fromkeys(row["dataset"] for row in results["rows"]):
+            if not fnmatch(dataset, target["dataset"]):
+                continue
+            ours, rivals = _split(results, dataset)
+            if times:
+                wanted = f"{_label(measure)}: {times:g} × less than the best rival"
+            else:
+                wanted = f"{_label(measure)}: below {target['below']:g}"
+            said = {"wanted": wanted, "dataset": dataset}
+            if ours["status"] != "ok" or (times and not rivals):
+                yield {**said, "reached": "no result", "verdict": "missed"}
+                continue
+            mine = ours["values"][measure]["median"]
+            if times:
+                best = min(rivals, key=lambda row: row["values"][measure]["median"])
+                reached = best["values"][measure]["median"] / mine
+                shown, met = f"{reached:.2f} × ({best['rival']})", reached >= times
+            else:
+                shown, met = _number(mine), mine < target["below"]
+            yield {**said, "reached": shown, "verdict": "reached" if met else "missed"}
+
+
+def _table(results: Results, dataset: str) -> list[str]:
+    measures, facts = results["measures"], results["facts"]
+    rows = [row for row in results["rows"] if row["dataset"] == dataset]
+    ours, _ = _split(results, dataset)
+    shape = rows[0]["shape"]
+    title = f"{dataset} ({shape[0]} × {shape[1]})" if shape else dataset
+    columns = [title]
+    for measure in measures:
+        columns += [_label(measure), "×"]
+    columns += [_label(fact) for fact in facts]
+    lines = [_line(columns), _line(["---", *["---:"] * (len(columns) - 1)])]
+    for row in rows:
+        if row["status"] != "ok":
+            told = f"*{row['status']}*: {row['detail']}".replace("|", "\\|")
+            lines.append(_line([row["rival"], told, *[""] * (len(columns) - 2)]))
+            continue
+        cells = [row["rival"]]
+        for measure in measures:
+            value = row["values"][measure]
+            cells.append(
+                "{} [{}–{}]".format(*(_number(value[k]) for k in ("median", "low", "high")))
+            )
+            cells.append(_ratio(value, ours["values"].get(measure)))
+        cells += [_number(row["values"][fact]["median"]) for fact in facts]
+        lines.append(_line(cells))
+    return lines
+
+
+def _split(results: Results, dataset: str) -> tuple[dict, list[dict]]:
+    """Return our row, and those of the rivals that have a result."""
+    rows = [row for row in results["rows"] if row["dataset"] == dataset]
+    ours = next(row for row in rows if row["rival"] == OURS)
+    return ours, [row for row in rows if row["rival"] != OURS and row["status"] == "ok"]
+
+
+def _ratio(value: dict, ours: dict | None) -> str:
+    return f"{value['median'] / ours['median']:.2f}" if ours and ours["median"] else ""
+
+
+def _label(measure: str) -> str:
+    return LABELS.get(measure, measure.replace("_", " "))
+
+
+def _number(value: float) -> str:
+    return f"{value:.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
+
+
+def _line(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _versions(versions: dict[str, str]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in versions.items())

@@ -1,0 +1,19 @@
+"""pyDML, in an environment of its time."""
+
+
+def lmnn(threads, n_neighbors=3):
+    from dml import LMNN
+
+    def fit(data):
+        return {"L": LMNN(k=n_neighbors).fit(data["X"], data["y"]).transformer()}
+
+    return fit
+
+
+def mcml(threads):
+    from dml import MCML
+
+    def fit(data):
+        return {"L": MCML().fit(data["X"], data["y"]).transformer()}
+
+    return fit

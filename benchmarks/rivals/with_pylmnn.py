@@ -1,0 +1,11 @@
+"""pylmnn, in an environment of its time."""
+
+
+def lmnn(threads, n_neighbors=3):
+    from pylmnn import LargeMarginNearestNeighbor
+
+    def fit(data):
+        model = LargeMarginNearestNeighbor(n_neighbors=n_neighbors, random_state=0, n_jobs=threads)
+        return {"L": model.fit(data["X"], data["y"]).components_}
+
+    return fit

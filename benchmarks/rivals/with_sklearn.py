@@ -1,0 +1,50 @@
+"""scikit-learn, used as someone who knows it would."""
+
+import numpy as np
+
+
+def radius_search(threads, group=256):
+    """`radius_neighbors` takes one radius, so rows go in groups of similar radius.
+
+    The quickest of what was tried: one call with the largest radius, one call a class, trees
+    (which also take a radius a row), and these groups with any of its algorithms.
+    """
+    from sklearn.neighbors import NearestNeighbors
+
+    def search(data):
+        Z, labels, radius2 = data["Z"], data["labels"], data["radius2"]
+        neighbors = NearestNeighbors(algorithm="brute", n_jobs=threads).fit(Z)
+        by_radius = np.argsort(radius2)
+        parts = []
+        for start in range(0, len(Z), group):
+            asked = by_radius[start : start + group]
+            radius = np.nextafter(np.sqrt(radius2[asked[-1]]), np.inf)
+            distance, found = neighbors.radius_neighbors(Z[asked], radius)
+            rows = np.repeat(asked, [len(cols) for cols in found])
+            cols, sqdist = np.concatenate(found), np.concatenate(distance) ** 2
+            keep = (sqdist < radius2[rows]) & (labels[rows] != labels[cols])
+            parts.append((rows[keep], cols[keep], sqdist[keep]))
+        rows, cols, sqdist = map(np.concatenate, zip(*parts, strict=True))
+        return {"rows": rows, "cols": cols, "sqdist": sqdist}
+
+    return search
+
+
+def whitening(threads):
+    from sklearn.decomposition import PCA
+
+    def fit(data):
+        pca = PCA(whiten=True).fit(data["X"])
+        return {"L": pca.components_ / np.sqrt(pca.explained_variance_)[:, None]}
+
+    return fit
+
+
+def discriminant(threads, solver):
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+    def fit(data):
+        lda = LinearDiscriminantAnalysis(solver=solver).fit(data["X"], data["y"])
+        return {"L": lda.scalings_.T[: len(lda.classes_) - 1]}
+
+    return fit

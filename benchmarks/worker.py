@@ -1,0 +1,99 @@
+"""Runs one rival once and reports time and memory: the whole of a measured process.
+
+Started as ``python -I worker.py JOB.json`` by whichever interpreter the rival needs, so nothing but
+NumPy and the standard library may be imported here, old releases included. A rival that raises is
+left to raise: the last line of the traceback is what the table shows.
+"""
+
+import importlib.metadata
+import importlib.util
+import json
+import platform
+import sys
+import time
+
+import numpy as np
+
+REPORTED = [
+    "likewise",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "metric-learn",
+    "PyLMNN",
+    "mlpack",
+    "pyDML",
+]
+
+
+def main(job_path):
+    with open(job_path) as file:
+        job = json.load(file)
+    with np.load(job["data"]) as archive:
+        data = {name: archive[name] for name in archive.files}
+
+    started = time.perf_counter()
+    call = function_of(job["file"], job["function"])(threads=job["threads"], **job["options"])
+    import_s = time.perf_counter() - started
+    baseline_mb = peak_memory_mb()
+
+    result, first_s, cpu_s = timed(call, data)
+    peak_mb = peak_memory_mb()
+    np.savez(job["result"], **result)
+    del result
+
+    warm_s = first_s
+    # Beyond this a second call would double the bill and tell nothing new.
+    if first_s < job["warm_below_s"]:
+        _, warm_s, cpu_s = timed(call, data)
+
+    reply = {
+        "cold_s": import_s + first_s,
+        "import_s": import_s,
+        "warm_s": warm_s,
+        "cpu_s": cpu_s,
+        "peak_mb": peak_mb,
+        "baseline_mb": baseline_mb,
+        "versions": versions(),
+    }
+    with open(job["reply"], "w") as file:
+        json.dump(reply, file)
+
+
+def function_of(path, name):
+    spec = importlib.util.spec_from_file_location("rival", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return getattr(module, name)
+
+
+def timed(call, data):
+    wall, cpu = time.perf_counter(), time.process_time()
+    result = call(data)
+    return result, time.perf_counter() - wall, time.process_time() - cpu
+
+
+def peak_memory_mb():
+    """Return the most memory this process ever held, in MB of 10⁶ bytes."""
+    try:
+        with open("/proc/self/status") as status:
+            kib = next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+        return kib * 1024 / 1e6
+    except OSError:  # not Linux
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+
+
+def versions():
+    found = {"python": platform.python_version()}
+    for name in REPORTED:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,94 @@
+"""The page says what was measured, and where we lose."""
+
+import json
+
+import pytest
+from benchmarks import page
+from benchmarks.harness import OURS
+
+
+def row(rival, seconds=None, megabytes=100.0, dataset="letter"):
+    base = {"dataset": dataset, "shape": [20000, 16], "rival": rival}
+    if seconds is None:
+        return {**base, "status": "failed", "detail": "TypeError: a | b", "values": {}}
+    values = {
+        name: {"median": x, "low": 0.9 * x, "high": 1.1 * x, "runs": [x]}
+        for name, x in {"warm_s": seconds, "peak_mb": megabytes, "pairs": 7}.items()
+    }
+    return {**base, "status": "ok", "detail": "", "values": values, "versions": {"numpy": "2"}}
+
+
+@pytest.fixture
+def results():
+    return {
+        "benchmark": "radius-search",
+        "about": "All pairs.",
+        "measures": ["warm_s", "peak_mb"],
+        "facts": ["pairs"],
+        "targets": [
+            {"dataset": "let*", "measure": "warm_s", "times": 3, "below": None},
+            {"dataset": "*", "measure": "peak_mb", "times": None, "below": 1000},
+            {"dataset": "mnist", "measure": "peak_mb", "times": None, "below": 1},
+        ],
+        "date": "2026-01-02T03:04:05+00:00",
+        "commit": "abc1234",
+        "versions": {"numpy": "2"},
+        "cpu": "a processor",
+        "cores": 2,
+        "threads": 2,
+        "load_average": [0.1, 1.9],
+        "repeats": 5,
+        "seeds": 1,
+        "smoke": False,
+        "rows": [row(OURS, 0.5), row("NumPy", 2.0, 40.0), row("peer")],
+    }
+
+
+def test_the_table_has_ratios_to_ours_and_rows_for_failures(results):
+    text = page.render([results])
+    assert "| likewise | 0.5 [0.45–0.55] | 1.00 | 100 [90–110] | 1.00 | 7 |" in text
+    assert "| NumPy | 2 [1.8–2.2] | 4.00 | 40 [36–44] | 0.40 | 7 |" in text
+    assert "| peer | *failed*: TypeError: a \\| b |" in text
+    assert "letter (20000 × 16)" in text
+    assert "a processor, 2 cores, 2 threads; median of 5 runs; load average 0.1 before" in text
+
+
+def test_losses_are_computed(results):
+    assert list(page.where_we_lose(results)) == [
+        "**radius-search**, letter: NumPy is better in peak, MB: 40 against 100."
+    ]
+    results["rows"][1] = row("NumPy", 0.45)
+    assert list(page.where_we_lose(results)) == [
+        "**radius-search**, letter: NumPy is better in warm, s: 0.45 against 0.5, though the runs "
+        "overlap.",
+        "**radius-search**, letter: target missed: warm, s: 3 × less than the best rival; reached "
+        "0.90 × (NumPy).",
+    ]
+
+
+def test_no_result_of_ours_is_a_loss(results):
+    results["rows"][0] = row(OURS)
+    first, *targets = page.where_we_lose(results)
+    assert "we have no result: failed (TypeError" in first
+    assert len(targets) == 2
+    assert "no result" in page.render([results])
+
+
+def test_nothing_lost_is_said(results):
+    results["rows"][1] = row("NumPy", 2.0)
+    assert "Nowhere, in what was measured here." in page.render([results])
+
+
+def test_targets_show_what_was_reached(results):
+    assert [(t["dataset"], t["reached"], t["verdict"]) for t in page.targets(results)] == [
+        ("letter", "4.00 × (NumPy)", "reached"),
+        ("letter", "100", "reached"),
+    ]
+
+
+def test_all_results_of_a_folder_make_one_page(results, tmp_path):
+    for name in ("b", "a"):
+        (tmp_path / f"{name}.json").write_text(json.dumps({**results, "benchmark": name}))
+    text = page.render(page.read(tmp_path))
+    assert text.index("## a\n") < text.index("## b\n")
+    assert text.index("## Where we lose") < text.index("## a\n")

@@ -1,0 +1,95 @@
+"""Every declared benchmark runs at n = 50, and its own judge can say no."""
+
+import benchmarks.declared  # noqa: F401 - importing it fills the registry
+import numpy as np
+import pytest
+from benchmarks import data, page
+from benchmarks.harness import OURS, REGISTRY, WrongAnswerError, run
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_every_benchmark_runs_small(name):
+    results = run(REGISTRY[name], smoke=True)
+    assert results["smoke"]
+    for row in results["rows"]:
+        absent = "no environment" in row["detail"]
+        assert row["status"] == ("not installed" if absent else "ok"), (row["rival"], row["detail"])
+        assert not (absent and row["rival"] == OURS)
+        if not absent:
+            assert {*results["measures"], *results["facts"]} <= row["values"].keys()
+    assert name in page.section(results)
+
+
+@pytest.fixture
+def search():
+    bench = REGISTRY["radius-search"]
+    arrays = bench.prepare(*data.load("letter", smoke=True), 0)
+    inside, _ = reference = bench.reference(arrays)
+    rows, cols = np.divmod(inside, len(arrays["Z"]))
+    return bench, arrays, reference, rows, cols
+
+
+def test_the_radius_reference_is_the_definition(search):
+    _, arrays, _, rows, cols = search
+    Z, labels, radius2 = arrays["Z"], arrays["labels"], arrays["radius2"]
+    by_hand = {
+        (i, j)
+        for i in range(len(Z))
+        for j in range(len(Z))
+        if labels[i] != labels[j] and ((Z[i] - Z[j]) ** 2).sum() < radius2[i]
+    }
+    assert set(zip(rows.tolist(), cols.tolist(), strict=True)) == by_hand
+    assert 0 < len(by_hand) < np.count_nonzero(labels[:, None] != labels)
+
+
+def test_radii_are_at_the_scale_where_the_median_target_is_one(search):
+    _, arrays, *_ = search
+    Z, labels = arrays["Z"], arrays["labels"]
+    sqdist = ((Z[:, None] - Z) ** 2).sum(axis=2)
+    sqdist[(labels[:, None] != labels) | np.eye(len(Z), dtype=bool)] = np.inf
+    targets = np.sort(sqdist, axis=1)[:, :3]
+    assert np.median(targets) == pytest.approx(1)
+    np.testing.assert_allclose(arrays["radius2"], 1 + targets[:, 2])
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda rows, cols: (rows[1:], cols[1:]), "1 of .* pairs missing or too many"),
+        (lambda rows, cols: (np.r_[rows, 0], np.r_[cols, 0]), "1 of .* missing or too many"),
+        (lambda rows, cols: (np.r_[rows, rows[0]], np.r_[cols, cols[0]]), "twice"),
+    ],
+)
+def test_a_wrong_set_of_pairs_is_refused(search, change, sentence):
+    bench, arrays, reference, rows, cols = search
+    right = bench.score({"rows": rows, "cols": cols}, arrays, reference)
+    assert right == {"pairs": len(rows), "on_the_edge": 0}
+    rows, cols = change(rows, cols)
+    with pytest.raises(WrongAnswerError, match=sentence):
+        bench.score({"rows": rows, "cols": cols}, arrays, reference)
+
+
+def test_a_pair_on_the_edge_may_fall_on_either_side(search):
+    bench, arrays, _, rows, cols = search
+    Z, radius2 = arrays["Z"], arrays["radius2"].copy()
+    radius2[rows[0]] = ((Z[rows[0]] - Z[cols[0]]) ** 2).sum() * (1 + 1e-12)
+    arrays = {**arrays, "radius2": radius2}
+    reference = bench.reference(arrays)
+    rows, cols = np.divmod(reference[0], len(Z))
+    lost = (rows == search[3][0]) & (cols == search[4][0])
+    assert lost.sum() == 1
+    score = bench.score({"rows": rows[~lost], "cols": cols[~lost]}, arrays, reference)
+    assert score == {"pairs": len(rows) - 1, "on_the_edge": 1}
+
+
+def test_the_judges_of_closed_forms_tell_right_from_wrong():
+    X, y = data.load("iris")
+    centred = X - X.mean(axis=0)
+    variances, axes = np.linalg.eigh(centred.T @ centred / len(X))
+    white = axes.T / np.sqrt(variances)[:, None]
+    judge = REGISTRY["closed-form-whitening"].judge
+    assert judge(white, X, y)["not_white"] < 1e-10
+    assert judge(1.5 * white, X, y)["not_white"] == pytest.approx(1.25)
+    judge = REGISTRY["closed-form-fda"].judge
+    best, worst = (judge(np.eye(4)[[axis]], X, y)["within_share"] for axis in (2, 1))
+    assert best < 0.1 < 0.5 < worst  # petal length tells irises apart, sepal width does not
