@@ -23,8 +23,21 @@ WINE = load("wine")
 
 
 class Broken(TransformerMixin, BaseEstimator):
+    tried = 0
+
     def fit(self, X, y=None):
+        Broken.tried += 1
         raise RuntimeError("it fell\napart")
+
+
+class Recorder(Euclidean):
+    """Keeps what it was fitted on."""
+
+    seen = []
+
+    def fit(self, X, y=None):
+        Recorder.seen.append(X)
+        return super().fit(X, y)
 
 
 class Worried(Euclidean):
@@ -74,6 +87,15 @@ def test_errors_are_those_of_the_documented_protocol(standardize):
     assert ("raw" in result.caption) != standardize
 
 
+def test_the_scaler_sees_training_rows_only():
+    Recorder.seen.clear()
+    compare(WINE.X, WINE.y, {"recorder": Recorder()}, n_splits=3)
+    assert len(Recorder.seen) == 3
+    for X in Recorder.seen:
+        np.testing.assert_allclose(X.mean(axis=0), 0, atol=1e-12)
+        np.testing.assert_allclose(X.std(axis=0), 1)
+
+
 def test_labels_may_be_words_and_seeds_decide():
     words = np.array(WINE.classes, dtype=object)[WINE.y]
     first = compare(WINE.X, words, ["Euclidean"], random_state=3).rows[0]
@@ -84,7 +106,9 @@ def test_labels_may_be_words_and_seeds_decide():
 
 
 def test_a_method_that_fails_is_a_row_that_says_so():
+    before = Broken.tried
     result = compare(WINE.X, WINE.y, {"Euclidean": Euclidean(), "broken": Broken()})
+    assert Broken.tried == before + 1, "it is not tried on every split"
     row = result.rows[1]
     assert row.failed == "RuntimeError: it fell apart"
     assert math.isnan(row.error)

@@ -58,9 +58,8 @@ def _read_array(stream: IO[bytes], n_bytes: int, where: str) -> NDArray[Any]:
             f"{where} claims to be an array of {size} bytes, but the file holds {n_bytes} "
             f"and at most {MAX_ARRAY_BYTES} are allowed"
         )
-    # One byte more than needed, since an archive verifies a member only when its end is reached.
-    content = bytearray(stream.read(size + 1))
+    content = bytearray(stream.read(size))
     if len(content) < size:
         raise ValueError(f"{where} ends too early: {len(content)} of {size} bytes")
-    array: NDArray[Any] = np.frombuffer(content, dtype=dtype, count=math.prod(shape))
+    array: NDArray[Any] = np.frombuffer(content, dtype=dtype)
     return array.reshape(shape, order="F" if fortran_order else "C")

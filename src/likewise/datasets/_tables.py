@@ -164,7 +164,7 @@ def _as_numbers(column: pd.Series[Any], path: Path) -> NDArray[np.floating[Any]]
 
 def _choose_label(columns: list[str], label: str | None, path: Path) -> str:
     if label is None:
-        by_usual_name = {name.lower(): name for name in reversed(columns)}
+        by_usual_name = {name.lower(): name for name in columns}
         for usual in _USUAL_LABELS:
             if usual in by_usual_name:
                 return by_usual_name[usual]

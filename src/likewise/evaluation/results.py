@@ -69,7 +69,8 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values that JSON can hold; NaN becomes None."""
-        return _plain(asdict(self) | {"caption": self.caption})
+        everything = asdict(self) | {"caption": self.caption}
+        return {name: _plain(value) for name, value in everything.items()}
 
     def __str__(self) -> str:
         width = max(len("method"), *(len(row.name) for row in self.rows))
