@@ -65,7 +65,7 @@ def test_options_reach_the_comparison(tmp_path):
     written = json.loads(path.read_text())
     assert written["data"] == "iris"
     assert (written["n_neighbors"], written["n_splits"]) == (5, 3)
-    assert written["standardized"] is False
+    assert (written["standardized"], written["random_state"]) == (False, 7)
     assert [row["name"] for row in written["rows"]] == ["FDA", "Euclidean"]
     assert f"{written['rows'][0]['error']:.2%}" == rows_of(result)["FDA"][0]
     assert result.stdout.splitlines()[-1] == written["verdict"]

@@ -38,7 +38,7 @@ def compare(
     """Compare metrics on DATA and say which to use.
 
     DATA is the name of a data set (see likewise info) or a CSV, TSV, Parquet, NPZ or NPY file;
-    digits by default.
+    digits by default. Where a data set has an official test part, that part is left out.
 
     \b
     Examples:

@@ -127,6 +127,8 @@ def compare(
         n_splits=n_splits,
         test_size=test_size,
         standardized=standardize,
+        n_pairs=n_pairs,
+        random_state=random_state,
     )
 
 

@@ -56,6 +56,8 @@ class Comparison:
     n_splits: int
     test_size: float
     standardized: bool
+    n_pairs: int
+    random_state: int
 
     @property
     def caption(self) -> str:
