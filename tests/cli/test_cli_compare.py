@@ -185,14 +185,19 @@ def test_a_long_verdict_is_one_line_where_there_is_no_terminal():
     assert len(result.stdout.splitlines()[-1]) > 80
 
 
-@pytest.mark.parametrize("width", [30, 50, 200])
-def test_narrow_terminals(monkeypatch, width):
+@pytest.mark.parametrize("width", [20, 30, 50, 53, 54, 200])
+def test_narrow_terminals_still_show_every_number(monkeypatch, tmp_path, width):
     monkeypatch.setenv("COLUMNS", str(width))
-    result = run("iris")
-    table = [line for line in result.stdout.splitlines() if line[:1] in "┏┃┡│└"]
+    result = run("iris", "--json", tmp_path / "result.json")
     assert result.exit_code == 0
-    assert max(map(len, table)) <= width
-    assert all(name in result.stdout for name in ("Euclidean", "Whitening", "RCA", "FDA"))
+    *shown, verdict = result.stdout.splitlines()
+    assert max(map(len, shown)) <= width
+    written = json.loads((tmp_path / "result.json").read_text())
+    assert verdict == written["verdict"]
+    for row in written["rows"]:
+        assert row["name"] in result.stdout
+        for rate in ("error", "spread", "eer"):
+            assert f"{row[rate]:.2%}" in result.stdout
 
 
 def test_ctrl_c(monkeypatch):

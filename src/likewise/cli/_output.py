@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.measure import Measurement
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
@@ -40,25 +41,43 @@ def progress_bar() -> Iterator[Callable[[int, int, str], None]]:
         yield move
 
 
+_HEADINGS = ("error", "spread", "EER", "fit s", "rank")
+
+
 def print_comparison(comparison: Comparison) -> None:
     """Print the table, what went wrong, and the verdict."""
     console = Console(highlight=False)
-    table = Table(caption=comparison.caption, caption_justify="left")
-    table.add_column("metric", no_wrap=True)
-    for heading in ("error", "spread", "EER", "fit s", "rank"):
-        table.add_column(heading, justify="right")
-    for row in comparison.rows:
-        style = "bold" if row.name == comparison.recommended else None
-        table.add_row(Text(row.name), *_cells(row), style=style)
-    console.print(table)
     # Sentences wrap in a terminal only: elsewhere a line is a line, for grep and the like.
     whole_lines = not console.is_terminal
+    table = _table(comparison)
+    unlimited = console.options.update(width=10_000)
+    if Measurement.get(console, unlimited, table).maximum <= console.width:
+        console.print(table)
+    else:  # too narrow for columns: cells cut short would be worse than words
+        for row in comparison.rows:
+            console.print(Text(_in_words(row)))
+        console.print(Text(comparison.caption, style="dim"))
     for row in comparison.rows:
         for what, sentence in (("failed", row.failed), ("warned", row.warned)):
             if sentence:
-                line = Text(f"{row.name} {what}: {sentence}")
-                console.print(line, soft_wrap=whole_lines)
+                console.print(Text(f"{row.name} {what}: {sentence}"), soft_wrap=whole_lines)
     console.print(Text(comparison.verdict, style="bold"), soft_wrap=whole_lines)
+
+
+def _table(comparison: Comparison) -> Table:
+    table = Table(caption=comparison.caption, caption_justify="left")
+    table.add_column("metric", no_wrap=True)
+    for heading in _HEADINGS:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in comparison.rows:
+        style = "bold" if row.name == comparison.recommended else None
+        table.add_row(Text(row.name), *_cells(row), style=style)
+    return table
+
+
+def _in_words(row: MethodResult) -> str:
+    cells = zip(_HEADINGS, _cells(row), strict=True)
+    return f"{row.name}: " + ", ".join(f"{heading} {cell}" for heading, cell in cells if cell)
 
 
 def _cells(row: MethodResult) -> list[str]:
