@@ -25,6 +25,8 @@ Indices = NDArray[np.int64]
 _SPARE = 8
 # Up to this many features a tree beats comparing with every row (measured).
 _TREE_FEATURES = 8
+_TREE_LEAF = 32
+_TREE_ROWS = 1024
 _BLOCK_VALUES = 1 << 20
 
 
@@ -215,47 +217,47 @@ class _Search:
         """Propose nearest points by a tree."""
         from sklearn.neighbors import KDTree
 
-        tree = KDTree(self.centred_points, leaf_size=32)
+        tree = KDTree(self.centred_points, leaf_size=_TREE_LEAF)
+        index, left_out = self._empty_proposal()
 
-        def block(start: int, stop: int) -> tuple[Reals, Indices]:
-            found: tuple[Reals, Indices] = tree.query(
-                self.centred_queries[start:stop], self.n_proposed, sort_results=True
+        def block(start: int, stop: int) -> None:
+            distances, index[start:stop] = tree.query(
+                self.centred_queries[start:stop], self.n_proposed
             )
-            return found
+            left_out[start:stop] = distances[:, -1] ** 2
 
-        return self._proposal(run_blocks(block, len(self.queries), 1024, self.n_jobs))
+        run_blocks(block, len(index), _TREE_ROWS, self.n_jobs)
+        return index, left_out
 
     def propose_by_comparing(self) -> tuple[Indices, Reals]:
         """Propose nearest points by comparing with each: scikit-learn's fused product and heap."""
         from sklearn.neighbors import NearestNeighbors
 
-        finder = NearestNeighbors(n_neighbors=self.n_proposed, algorithm="brute")
-        finder.fit(self.centred_points)
-        with threadpool_limits(limits=self.n_threads, user_api="openmp"):
-            return self._proposal([finder.kneighbors(self.centred_queries)])
-
-    def _proposal(self, found: list[tuple[Reals, Indices]]) -> tuple[Indices, Reals]:
-        index = np.concatenate([part[1] for part in found]).astype(np.int64, copy=False)
-        return index, np.concatenate([part[0][:, -1] for part in found]) ** 2
+        index, left_out = self._empty_proposal()
+        if len(index):
+            finder = NearestNeighbors(n_neighbors=self.n_proposed, algorithm="brute")
+            finder.fit(self.centred_points)
+            with threadpool_limits(limits=self.n_threads, user_api="openmp"):
+                distances, index[:] = finder.kneighbors(self.centred_queries)
+            left_out[:] = distances[:, -1] ** 2
+        return index, left_out
 
     def propose_farthest(self) -> tuple[Indices, Reals]:
         """Propose farthest points from blocks of all distances."""
+        index, left_out = self._empty_proposal()
+        cut = len(self.points) - self.n_proposed
 
-        def block(start: int, stop: int) -> tuple[Indices, Reals]:
+        def block(start: int, stop: int) -> None:
             distances = self._distances(np.arange(start, stop))
-            if self.n_proposed == len(self.points):
-                return np.tile(np.arange(len(self.points)), (stop - start, 1)), np.zeros(
-                    stop - start
-                )
-            cut = len(self.points) - self.n_proposed
-            index = np.argpartition(distances, cut, axis=1)[:, cut:]
-            return index, np.take_along_axis(distances, index[:, :1], axis=1)[:, 0]
+            index[start:stop] = np.argpartition(distances, cut, axis=1)[:, cut:]
+            left_out[start:stop] = distances[np.arange(stop - start), index[start:stop, 0]]
 
-        found = run_blocks(block, len(self.queries), self._block_rows(), self.n_jobs)
-        return (
-            np.concatenate([part[0] for part in found]),
-            np.concatenate([part[1] for part in found]),
-        )
+        run_blocks(block, len(index), self._block_rows(), self.n_jobs)
+        return index, left_out
+
+    def _empty_proposal(self) -> tuple[Indices, Reals]:
+        n = len(self.queries)
+        return np.empty((n, self.n_proposed), np.int64), np.empty(n)
 
     def settle(self, proposed: Indices, left_out: Reals, *, sign: int) -> tuple[Reals, Indices]:
         """Rank proposals by exact distances, and search again where one may be missing."""

@@ -24,7 +24,7 @@ from likewise._threads import run_blocks
 instruction_sets: list[str] = _native.instruction_sets()
 
 # From this many features on, a library's matrix product beats the tiles (measured).
-product_features = 400
+product_features = {"avx512": 500, "avx2": 300, "portable": 16}
 
 _PAIR_BLOCK = 1 << 14
 _ROW_BLOCK = 512
@@ -90,7 +90,7 @@ def radius_scan(
     centre, scale = _centre_and_scale(Z)
     order = np.lexsort((radius2, labels))
     group = labels[order]
-    tiled = d < product_features
+    tiled = d < product_features[instruction_sets[0]]
     make = _native.RadiusScanFloat32 if Z.dtype == np.float32 else _native.RadiusScanFloat64
     scan = make(Z, order, group, radius2, centre, scale, limit.pairs, tiled, instruction_sets[0])
     run_blocks(scan.pack, scan.panels, _ROW_BLOCK // _PANEL, n_jobs)
@@ -111,9 +111,12 @@ def radius_scan(
 
     found = run_blocks(tiles if tiled else products, scan.panels, _PANEL_BLOCK, n_jobs)
     limit.check(scan.found)
+    by_row = _native.FoundByRow(found, n)
     rows, cols = np.empty(scan.found, np.int64), np.empty(scan.found, np.int64)
     sqdist = np.empty(scan.found)
-    _native.sort_found(found, n, rows, cols, sqdist)
+    run_blocks(
+        lambda start, stop: by_row.write(start, stop, rows, cols, sqdist), n, _ROW_BLOCK, n_jobs
+    )
     return rows, cols, sqdist
 
 

@@ -191,31 +191,35 @@ class RadiusScan {
     std::atomic<int64_t> found_{0};
 };
 
-// Sort what the blocks found by (row, col), by counting columns and then rows; empties the blocks.
-inline void sort_found(std::vector<Found*>& blocks, int64_t n, int64_t* rows, int64_t* cols,
-                       double* distances) {
-    std::vector<int64_t> row_slot(n + 1, 0), col_slot(n + 1, 0);
-    for (const Found* block : blocks) {
-        for (const Pair& pair : *block) {
-            ++row_slot[pair.row + 1];
-            ++col_slot[pair.col + 1];
+// What the blocks found, row by row: rows are counted at once, each is sorted when it is written.
+struct FoundByRow {
+    Found pairs;
+    std::vector<int64_t> start;  // n + 1
+
+    // Empties the blocks.
+    FoundByRow(std::vector<Found*>& blocks, int64_t n) : start(n + 1, 0) {
+        for (const Found* block : blocks)
+            for (const Pair& pair : *block) ++start[pair.row + 1];
+        for (int64_t i = 0; i < n; ++i) start[i + 1] += start[i];
+        pairs.resize(start[n]);
+        std::vector<int64_t> next(start.begin(), start.end() - 1);
+        for (Found* block : blocks) {
+            for (const Pair& pair : *block) pairs[next[pair.row]++] = pair;
+            Found().swap(*block);
         }
     }
-    for (int64_t i = 0; i < n; ++i) {
-        row_slot[i + 1] += row_slot[i];
-        col_slot[i + 1] += col_slot[i];
+
+    void write(int64_t begin, int64_t end, int64_t* rows, int64_t* cols, double* distances) {
+        for (int64_t i = begin; i < end; ++i) {
+            std::sort(pairs.begin() + start[i], pairs.begin() + start[i + 1],
+                      [](const Pair& a, const Pair& b) { return a.col < b.col; });
+        }
+        for (int64_t p = start[begin]; p < start[end]; ++p) {
+            rows[p] = pairs[p].row;
+            cols[p] = pairs[p].col;
+            distances[p] = pairs[p].sqdist;
+        }
     }
-    Found by_col(row_slot[n]);
-    for (Found* block : blocks) {
-        for (const Pair& pair : *block) by_col[col_slot[pair.col]++] = pair;
-        Found().swap(*block);
-    }
-    for (const Pair& pair : by_col) {
-        const int64_t slot = row_slot[pair.row]++;
-        rows[slot] = pair.row;
-        cols[slot] = pair.col;
-        distances[slot] = pair.sqdist;
-    }
-}
+};
 
 }  // namespace likewise

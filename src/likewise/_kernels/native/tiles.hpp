@@ -24,28 +24,39 @@ constexpr int kTile = 8;
 using Tile = bool (*)(const float* rows, const float* columns, int64_t d, const float* init,
                       const float* need, uint64_t* masks);
 
+// Four floats that every compiler of the GNU family maps to the machine's own vectors.
+using Floats4 = float __attribute__((vector_size(16)));
+using Ints4 = int32_t __attribute__((vector_size(16)));
+
 inline bool tile_portable(const float* rows, const float* columns, int64_t d, const float* init,
                           const float* need, uint64_t* masks) {
-    constexpr int R = 4, C = 12;  // 48 sums: twelve vectors of four floats
+    constexpr int R = 4, V = 3, C = 4 * V;  // 12 sums, 3 columns, 1 row: 16 registers
     bool any = false;
+    for (int r = 0; r < kTile; ++r) masks[r] = 0;
     for (int r0 = 0; r0 < kTile; r0 += R) {
-        for (int r = 0; r < R; ++r) masks[r0 + r] = 0;
         for (int c0 = 0; c0 < kPanel; c0 += C) {
-            float sum[R][C];
+            Floats4 sum[R][V];
+#pragma GCC unroll 4
             for (int r = 0; r < R; ++r)
-                for (int c = 0; c < C; ++c) sum[r][c] = init[c0 + c] - need[r0 + r];
+                for (int v = 0; v < V; ++v)
+                    sum[r][v] = *reinterpret_cast<const Floats4*>(init + c0 + 4 * v) - need[r0 + r];
             for (int64_t k = 0; k < d; ++k) {
+                const auto* column = reinterpret_cast<const Floats4*>(columns + k * kPanel + c0);
                 const float* row = rows + k * kPanel + r0;
-                const float* column = columns + k * kPanel + c0;
+#pragma GCC unroll 4
                 for (int r = 0; r < R; ++r)
-                    for (int c = 0; c < C; ++c) sum[r][c] += row[r] * column[c];
+                    for (int v = 0; v < V; ++v) sum[r][v] += row[r] * column[v];
             }
-            for (int r = 0; r < R; ++r) {
-                for (int c = 0; c < C; ++c) {
-                    masks[r0 + r] |= static_cast<uint64_t>(sum[r][c] >= 0) << (c0 + c);
-                }
-                any |= masks[r0 + r] != 0;
-            }
+            Ints4 signs = reinterpret_cast<Ints4>(sum[0][0]);
+#pragma GCC unroll 4
+            for (int r = 0; r < R; ++r)
+                for (int v = 0; v < V; ++v) signs &= reinterpret_cast<Ints4>(sum[r][v]);
+            if ((signs[0] & signs[1] & signs[2] & signs[3]) < 0) continue;  // all negative
+            any = true;
+#pragma GCC unroll 4
+            for (int r = 0; r < R; ++r)
+                for (int c = 0; c < C; ++c)
+                    masks[r0 + r] |= static_cast<uint64_t>(sum[r][c / 4][c % 4] >= 0) << (c0 + c);
         }
     }
     return any;
@@ -99,6 +110,7 @@ __attribute__((target("avx512f"))) inline bool tile_avx512(const float* rows, co
     constexpr int R = kTile, V = kPanel / 16;  // 24 sums, 3 columns, 1 row of 32 registers
     const __m512 zero = _mm512_setzero_ps();
     __m512 sum[R][V];
+#pragma GCC unroll 8
     for (int r = 0; r < R; ++r)
         for (int v = 0; v < V; ++v)
             sum[r][v] = _mm512_sub_ps(_mm512_load_ps(init + 16 * v), _mm512_set1_ps(need[r]));
@@ -111,10 +123,12 @@ __attribute__((target("avx512f"))) inline bool tile_avx512(const float* rows, co
         }
     }
     __m512i signs = _mm512_castps_si512(sum[0][0]);
+#pragma GCC unroll 8
     for (int r = 0; r < R; ++r)
         for (int v = 0; v < V; ++v)
             signs = _mm512_and_si512(signs, _mm512_castps_si512(sum[r][v]));
     if (!_mm512_cmpge_epi32_mask(signs, _mm512_setzero_si512())) return false;  // all negative
+#pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
         masks[r] = 0;
         for (int v = 0; v < V; ++v) {

@@ -1,0 +1,180 @@
+"""Neighbour searches against a plain loop, on grids full of ties and at every scale and place."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from likewise import _kernels, neighbors
+from likewise.neighbors import TooManyPairs, farthest, nearest, within_radius_of_other_class
+
+
+def loop(queries, points, k, sign, exclude_self):
+    """Rank every point by (distance, row), one at a time."""
+    index = []
+    for i, query in enumerate(queries):
+        ranked = []
+        for j, point in enumerate(points):
+            if exclude_self and i == j:
+                continue
+            total = 0.0
+            for a, b in zip(query, point, strict=True):
+                total += (float(a) - float(b)) ** 2
+            ranked.append((sign * total, j))
+        index.append([j for _, j in sorted(ranked)[:k]])
+    return np.array(index)
+
+
+@pytest.fixture(params=["few spare", "as it is"])
+def spare(request, monkeypatch):
+    """With no spare candidate nearly every row must be searched again."""
+    if request.param == "few spare":
+        monkeypatch.setattr(neighbors, "_SPARE", 0)
+
+
+grids = st.tuples(st.integers(2, 25), st.integers(1, 10)).flatmap(
+    lambda shape: arrays(np.float64, shape, elements=st.integers(0, 2).map(float))
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(points=grids, data=st.data())
+def test_grids_full_of_ties(points, data):
+    k = data.draw(st.integers(1, len(points) - 1))
+    dtype = data.draw(st.sampled_from([np.float32, np.float64, int]))
+    tree_features = data.draw(st.sampled_from([0, 100]))
+    points = points.astype(dtype)
+    queries = points[::2] + dtype(1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(neighbors, "_SPARE", data.draw(st.integers(0, 3)))
+        patch.setattr(neighbors, "_TREE_FEATURES", tree_features)
+        for exclude_self, q in ((False, queries), (True, points)):
+            sqdist, index = nearest(q, points, k, exclude_self=exclude_self)
+            assert index.tolist() == loop(q, points, k, 1, exclude_self).tolist()
+            assert sqdist.tolist() == ((q[:, None] - points[index]) ** 2).sum(axis=2).tolist()
+        sqdist, index = farthest(queries, points, k)
+    assert index.tolist() == loop(queries, points, k, -1, False).tolist()
+    assert sqdist.tolist() == ((queries[:, None] - points[index]) ** 2).sum(axis=2).tolist()
+
+
+@pytest.mark.usefixtures("spare")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("d", [2, 30])
+@pytest.mark.parametrize("scale", [2.0**-27, 1.0, 2.0**27])  # about 1e∓8, and exact
+@pytest.mark.parametrize("shift", [0.0, 1e6])
+def test_any_scale_and_place(shift, scale, d, dtype):
+    rng = np.random.default_rng(0)
+    # Steps of 1/4 survive the shift in float64; float32 cannot hold them there.
+    points = rng.integers(-40, 40, (150, d)) / 4 + (shift if dtype == np.float64 else 0)
+    points = (points * scale).astype(dtype)
+    for k in (1, 6):
+        _, index = nearest(points, points, k, exclude_self=True)
+        assert index.tolist() == loop(points, points, k, 1, True).tolist()
+        _, index = farthest(points[:20], points, k)
+        assert index.tolist() == loop(points[:20], points, k, -1, False).tolist()
+
+
+def test_translation_changes_nothing():
+    points = np.random.default_rng(1).integers(0, 1000, (300, 12)) / 64.0
+    for search in (nearest, farthest):
+        here, there = search(points, points, 5), search(points + 1e6, points + 1e6, 5)
+        assert here[0].tobytes() == there[0].tobytes()
+        assert here[1].tobytes() == there[1].tobytes()
+
+
+@pytest.mark.parametrize("d", [3, 40])
+def test_same_bits_for_any_number_of_threads(d):
+    rng = np.random.default_rng(2)
+    points, labels = rng.normal(size=(2500, d)), rng.integers(0, 5, 2500)
+    for run in (
+        lambda n_jobs: nearest(points, points, 4, exclude_self=True, n_jobs=n_jobs),
+        lambda n_jobs: farthest(points, points, 4, n_jobs=n_jobs),
+        lambda n_jobs: within_radius_of_other_class(points, labels, d / 2.0, n_jobs=n_jobs),
+    ):
+        one, two, five = (run(n_jobs) for n_jobs in (1, 2, 5))
+        for a, b, c in zip(one, two, five, strict=True):
+            assert a.tobytes() == b.tobytes() == c.tobytes()
+
+
+def test_duplicates_are_neighbours_but_a_point_is_not_its_own():
+    points = np.ones((30, 9))
+    sqdist, index = nearest(points, points, 2, exclude_self=True)
+    assert index[:4].tolist() == [[1, 2], [0, 2], [0, 1], [0, 1]]
+    assert not sqdist.any()
+    assert farthest(points, points, 3)[1].tolist() == [[0, 1, 2]] * 30
+
+
+def test_all_points_are_asked_for():
+    points = np.arange(5.0)[:, None]
+    assert nearest(points[:1], points, 5)[1].tolist() == [[0, 1, 2, 3, 4]]
+    assert farthest(points[:1], points, 5)[1].tolist() == [[4, 3, 2, 1, 0]]
+    assert nearest(points, points, 4, exclude_self=True)[1][2].tolist() == [1, 3, 0, 4]
+
+
+def test_no_queries():
+    sqdist, index = nearest(np.empty((0, 2)), np.ones((3, 2)), 2)
+    assert sqdist.shape == index.shape == (0, 2)
+
+
+def test_result_types():
+    points = np.random.default_rng(0).normal(size=(20, 3)).astype(np.float32)
+    for sqdist, index in (nearest(points, points, 2), farthest(points, points, 2)):
+        assert sqdist.dtype == np.float64
+        assert index.dtype == np.int64
+
+
+@settings(max_examples=60, deadline=None)
+@given(Z=grids, data=st.data())
+def test_radius_search_on_grids(Z, data):
+    labels = np.array(data.draw(st.lists(st.integers(-1, 1), min_size=len(Z), max_size=len(Z))))
+    radius2 = np.array(
+        data.draw(st.lists(st.integers(-1, 6), min_size=len(Z), max_size=len(Z))), float
+    )
+    expected = [
+        (i, j, float(((Z[i] - Z[j]) ** 2).sum()))
+        for i in range(len(Z))
+        for j in range(len(Z))
+        if labels[i] != labels[j] and ((Z[i] - Z[j]) ** 2).sum() < radius2[i]
+    ]
+    found = within_radius_of_other_class(Z, labels, radius2)
+    assert list(zip(*(part.tolist() for part in found), strict=True)) == expected
+
+
+@pytest.mark.parametrize("labels", [np.int8, np.uint16, bool])
+def test_radius_search_takes_any_integer_codes(labels):
+    Z = np.arange(4.0)[:, None]
+    rows, cols, _ = within_radius_of_other_class(Z, np.array([0, 1, 0, 1], labels), 1.5)
+    assert list(zip(rows.tolist(), cols.tolist(), strict=True)) == [
+        *((0, 1), (1, 0), (1, 2), (2, 1), (2, 3), (3, 2))
+    ]
+
+
+def test_one_class_has_no_pairs():
+    found = within_radius_of_other_class(np.ones((9, 2)), np.zeros(9, int), np.inf)
+    assert [len(part) for part in found] == [0, 0, 0]
+
+
+def test_flooding_is_detected():
+    with pytest.raises(TooManyPairs, match="max_pairs=10"):
+        within_radius_of_other_class(np.ones((99, 2)), np.arange(99), np.inf, max_pairs=10)
+    assert TooManyPairs is _kernels.TooManyPairs
+
+
+def test_bad_arguments_get_a_sentence():
+    X = np.zeros((5, 2))
+    for words, call in [
+        ("k must lie in 1 to 5, .* but it is 6", lambda: nearest(X, X, 6)),
+        ("k must lie in 1 to 4", lambda: nearest(X, X, 5, exclude_self=True)),
+        ("k must lie in 1 to 5", lambda: farthest(X, X, 0)),
+        ("queries must be points", lambda: nearest(X[:3], X, 1, exclude_self=True)),
+        ("queries must have as many features", lambda: nearest(X[:, :1], X, 1)),
+        ("points must be finite", lambda: nearest(X, X + np.nan, 1)),
+        ("points must be a matrix", lambda: nearest(X, X[0], 1)),
+        ("n_jobs", lambda: nearest(X, X, 1, n_jobs=0)),
+        ("labels must be integer codes", lambda: within_radius_of_other_class(X, ["a"] * 5, 1)),
+        ("labels must hold 5", lambda: within_radius_of_other_class(X, [1], 1)),
+        ("radius2 must hold 5", lambda: within_radius_of_other_class(X, [1] * 5, [1.0, 2.0])),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            call()
