@@ -8,7 +8,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import OURS
+from benchmarks.harness import DISTURBED, OURS
 
 Results = dict[str, Any]
 
@@ -31,7 +31,8 @@ itself is imported before the clock starts); *CPU* is the processor time of the 
 threads together; *peak* is the most memory the process ever held, of which *after imports* is what
 it held, with its data, before the first call. Numbers are medians, with the lowest and the highest
 run in brackets; × is the ratio to ours, so above 1 we are better. Ratios, not times, carry over to
-other machines.
+other machines. A run during which other programs used more than a tenth of a core is made again, a
+few times; what remains disturbed is named.
 """
 
 
@@ -59,6 +60,7 @@ def section(results: Results) -> str:
         f"{results['repeats'] * results['seeds']} runs; load average {before:.1f} before, "
         f"{after:.1f} after; {_versions(results['versions'])}.\n",
     ]
+    lines += [f"{sentence}\n" for sentence in disturbances(results)]
     for dataset in dict.fromkeys(row["dataset"] for row in results["rows"]):
         lines += [*_table(results, dataset), ""]
     if results["targets"]:
@@ -74,6 +76,17 @@ def section(results: Results) -> str:
     }
     lines += [f"{rival} ran on {versions}.\n" for versions, rival in others.items()]
     return "\n".join(lines)
+
+
+def disturbances(results: Results) -> Iterator[str]:
+    """Yield a warning for every row whose typical run was not alone on the machine."""
+    for row in results["rows"]:
+        others = row["values"].get("others_cores", {"median": 0.0})["median"]
+        if others > DISTURBED:
+            yield (
+                f"**Disturbed**: {row['rival']} on {row['dataset']} ran while others used "
+                f"{others:.2f} cores; its ratio is not to be trusted."
+            )
 
 
 def where_we_lose(results: Results) -> Iterator[str]:

@@ -59,10 +59,10 @@ class RadiusSearch(Benchmark):
         inside, on_edge = [], []
         for start in range(0, n, 500):
             block = slice(start, start + 500)
-            excess = cdist(Z[block], Z, "sqeuclidean") / radius2[block, None] - 1
-            excess[labels[block, None] == labels] = np.inf
-            inside.append(np.flatnonzero(excess < 0) + start * n)
-            on_edge.append(np.flatnonzero(np.abs(excess) <= edge) + start * n)
+            sqdist, limit = cdist(Z[block], Z, "sqeuclidean"), radius2[block, None]
+            sqdist[labels[block, None] == labels] = np.inf
+            inside.append(np.flatnonzero(sqdist < limit) + start * n)
+            on_edge.append(np.flatnonzero(np.abs(sqdist - limit) <= edge * limit) + start * n)
         return np.concatenate(inside), np.concatenate(on_edge)
 
     def score(self, result, arrays, reference):

@@ -92,3 +92,9 @@ def test_all_results_of_a_folder_make_one_page(results, tmp_path):
     text = page.render(page.read(tmp_path))
     assert text.index("## a\n") < text.index("## b\n")
     assert text.index("## Where we lose") < text.index("## a\n")
+
+
+def test_a_disturbed_row_is_named(results):
+    assert not list(page.disturbances(results))
+    results["rows"][1]["values"]["others_cores"] = {"median": 0.8}
+    assert "NumPy on letter ran while others used 0.80 cores" in page.section(results)
