@@ -1,1 +1,21 @@
-"""Distance metric learning."""
+"""likewise learns what *alike* means: labels, pairs, triplets or a stream into one metric."""
+
+from importlib.metadata import version as _version
+
+from likewise import constraints
+from likewise._files import load
+from likewise.batch import FDA, RCA, Euclidean, Whitening
+from likewise.knn import MetricKNN
+
+__version__ = _version("likewise")
+
+__all__ = [
+    "FDA",
+    "RCA",
+    "Euclidean",
+    "MetricKNN",
+    "Whitening",
+    "__version__",
+    "constraints",
+    "load",
+]

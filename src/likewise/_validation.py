@@ -1,1 +1,179 @@
-"""What parameters and arrays may be: every complaint is one sentence that says what was found and what is allowed."""
+"""What parameters and arrays may be.
+
+Every complaint is one sentence that names the argument, says what was found and what is allowed.
+This is the one home for differences between scikit-learn's releases in checking input.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+FLOAT_TYPES = (np.float64, np.float32)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a parameter may be: a test, and the words that describe what passes it."""
+
+    allowed: str
+    holds: Callable[[Any], bool]
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
+
+
+def at_least(minimum: int) -> Rule:
+    """Whole numbers from `minimum` on."""
+    return Rule(f"a whole number of at least {minimum}", lambda v: _is_integer(v) and v >= minimum)
+
+
+def positive() -> Rule:
+    """Finite numbers above zero."""
+    return Rule("a finite number above 0", lambda v: _is_real(v) and 0 < v < np.inf)
+
+
+def between(low: float, high: float) -> Rule:
+    """Numbers from `low` to `high`, both included."""
+    return Rule(f"a number from {low:g} to {high:g}", lambda v: _is_real(v) and low <= v <= high)
+
+
+def one_of(*words: str) -> Rule:
+    """One of the given words."""
+    listed = ", ".join(repr(word) for word in words)
+    return Rule(f"one of {listed}", lambda v: isinstance(v, str) and v in words)
+
+
+def none() -> Rule:
+    """Nothing but None."""
+    return Rule("None", lambda v: v is None)
+
+
+def job_count() -> Rule:
+    """What `n_jobs` may be: None or -1 for all cores, else a number of threads."""
+    return Rule(
+        "None or -1 for all cores, or a whole number of at least 1",
+        lambda v: v is None or (_is_integer(v) and (v == -1 or v >= 1)),
+    )
+
+
+def having(method: str, described: str) -> Rule:
+    """Objects that offer `method`; `described` says what such an object is."""
+    return Rule(described, lambda v: hasattr(v, method) and not isinstance(v, type))
+
+
+def either(*rules: Rule) -> Rule:
+    """Whatever one of the rules allows."""
+    return Rule(
+        " or ".join(rule.allowed for rule in rules),
+        lambda v: any(rule.holds(v) for rule in rules),
+    )
+
+
+def check_parameters(owner: str, values: Mapping[str, Any], rules: Mapping[str, Rule]) -> None:
+    """Raise a sentence for the first parameter that breaks its rule."""
+    for name, rule in rules.items():
+        if not rule.holds(values[name]):
+            raise ValueError(
+                f"{name}={values[name]!r} is not allowed: {owner} needs {rule.allowed}."
+            )
+
+
+def check_rows(
+    estimator: Any,
+    X: Any,
+    *,
+    reset: bool,
+    name: str = "X",
+    accept_sparse: bool = False,
+    min_rows: int = 1,
+) -> Any:
+    """Return `X` as a finite float32 or float64 table with the feature count `estimator` knows.
+
+    `reset=True` (fitting) learns the feature count and names, `reset=False` compares with them.
+    """
+    _check_two_dimensional(X, name)
+    checked = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        dtype=FLOAT_TYPES,
+        order="C",
+        accept_sparse="csr" if accept_sparse else False,
+        ensure_all_finite=False,
+        ensure_min_samples=min_rows,
+    )
+    check_finite(checked, name)
+    return checked
+
+
+def check_labelled(
+    estimator: Any, X: Any, y: Any, *, min_classes: int = 2, accept_sparse: bool = False
+) -> tuple[Any, NDArray[np.int64], NDArray[Any]]:
+    """Return `X`, the labels as codes 0…c-1, and the c labels in sorted order."""
+    _check_two_dimensional(X, "X")
+    if y is not None and hasattr(X, "shape") and len(y) != X.shape[0]:
+        raise ValueError(f"X has {X.shape[0]} rows but y has {len(y)} labels; they must match.")
+    X, y = validate_data(
+        estimator,
+        X,
+        y,
+        dtype=FLOAT_TYPES,
+        order="C",
+        accept_sparse="csr" if accept_sparse else False,
+        ensure_all_finite=False,
+    )
+    check_finite(X, "X")
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < min_classes:
+        # "class" has to stand in the sentence: scikit-learn's own checks look for the word.
+        raise ValueError(
+            f"y has one class ({classes[0]!r}), but {type(estimator).__name__} needs at least "
+            f"{min_classes} different classes."
+        )
+    return X, codes.astype(np.int64), classes
+
+
+def check_finite(X: Any, name: str) -> None:
+    """Raise a sentence that says where the first NaN or infinite value stands."""
+    values = X.data if sp.issparse(X) else X
+    # The sum is finite unless some value is not (or it overflows): one pass, no copy.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum(dtype=np.float64)):
+            return
+    bad = ~np.isfinite(values)
+    if not bad.any():
+        return
+    what = "NaN" if np.isnan(values[bad]).any() else "infinity"
+    if sp.issparse(X):
+        where = f"{int(bad.sum())} stored values"
+    else:
+        row, column = np.argwhere(bad)[0]
+        where = f"{int(bad.any(axis=1).sum())} rows (first in row {row}, column {column})"
+    raise ValueError(f"Input {name} contains {what} in {where}; only finite numbers are allowed.")
+
+
+def _check_two_dimensional(X: Any, name: str) -> None:
+    """Tell a vector from a table before scikit-learn prints the whole array."""
+    dimensions = getattr(X, "ndim", None)
+    if dimensions is None and isinstance(X, list | tuple) and not any(map(sp.issparse, X)):
+        dimensions = 1 if X and np.isscalar(X[0]) else 2
+    if dimensions is not None and dimensions != 2:
+        raise ValueError(
+            f"{name} has {dimensions} dimension{'s' * (dimensions != 1)}, but a table of rows is "
+            f"needed (Reshape your data: {name}.reshape(1, -1) makes one row of a vector)."
+        )

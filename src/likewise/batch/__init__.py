@@ -1,0 +1,8 @@
+"""Metrics learned from a whole data set at once: one class per file."""
+
+from likewise.batch.euclidean import Euclidean
+from likewise.batch.fda import FDA
+from likewise.batch.rca import RCA
+from likewise.batch.whitening import Whitening
+
+__all__ = ["FDA", "RCA", "Euclidean", "Whitening"]

@@ -1,0 +1,76 @@
+"""Fisher's discriminant analysis."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import svd
+
+from likewise._validation import check_labelled
+from likewise.base import MetricLearner, fitting
+from likewise.batch._scatter import covariance, group_means, whitener
+from likewise.metric import with_positive_peaks
+
+
+class FDA(MetricLearner):
+    r"""Fisher's discriminant analysis: the few directions that best separate the classes.
+
+    With the scatter within classes :math:`S_w` and between class means :math:`S_b`, the rows of L
+    are the generalised eigenvectors :math:`S_b w = \lambda S_w w` with :math:`\lambda > 0`,
+    largest first, scaled to :math:`w^\top S_w w = 1`. There are at most one fewer than classes.
+    Directions in which no class varies get weight zero.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_features)
+        L, with ``n_components = min(n_classes - 1, n_features)``.
+    eigenvalues_ : array of shape (n_components,)
+        λ: the variance between classes in units of the variance within.
+
+    References
+    ----------
+    R. A. Fisher, The use of multiple measurements in taxonomic problems, 1936.
+
+    Examples
+    --------
+    >>> import likewise as lw
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> lw.FDA().fit(X, y).transform(X).shape
+    (150, 2)
+    """
+
+    @fitting
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Learn from labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The data.
+        y : array-like of shape (n_rows,)
+            Labels of at least two classes.
+
+        Returns
+        -------
+        FDA
+            The fitted metric.
+        """
+        X, codes, classes = check_labelled(self, X, y)
+        means = group_means(X, codes)
+        within = covariance(X, means, codes)
+        if not within.any():
+            raise ValueError(
+                "The rows of each class are equal, but FDA needs a class with two different rows."
+            )
+        # Where the scatter within is round, the discriminants are the principal directions of
+        # the class means, each mean counted as often as its class has rows.
+        rounding = whitener(within)
+        share = np.bincount(codes) / len(codes)
+        offsets = np.sqrt(share)[:, None] * (means - share @ means) @ rounding.T
+        _, values, directions = svd(offsets, full_matrices=False)
+        n_components = min(len(classes) - 1, X.shape[1])
+        self.eigenvalues_ = np.square(values[:n_components]).astype(X.dtype)
+        return self._keep(with_positive_peaks(directions[:n_components] @ rounding), X.dtype)

@@ -1,0 +1,118 @@
+"""Relevant component analysis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from likewise._validation import check_labelled, check_rows
+from likewise.base import MetricLearner, fitting
+from likewise.batch._scatter import covariance, group_means, whitener
+from likewise.constraints import as_pairs, chunks_from_pairs, pairs_from_chunks
+
+
+class RCA(MetricLearner):
+    r"""Relevant component analysis: what varies among alike things does not matter.
+
+    The metric is the inverse of the mean covariance within groups of rows known to be alike,
+
+    .. math:: M = \Big(\frac1N \sum_j \sum_{x \in \text{group } j} (x - m_j)(x - m_j)^\top\Big)^{-1},
+
+    with N the number of grouped rows. Directions in which no group varies get weight zero, since
+    nothing is known of them.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_features, n_features)
+        L, eigenvalues of M descending.
+
+    References
+    ----------
+    A. Bar-Hillel, T. Hertz, N. Shental, D. Weinshall, Learning a Mahalanobis metric from
+    equivalence constraints, JMLR 6, 2005.
+
+    Examples
+    --------
+    >>> import likewise as lw
+    >>> X = [[0.0, 0.0], [0.0, 4.0], [9.0, 1.0], [9.5, 3.0]]
+    >>> rca = lw.RCA().fit(X, ["a", "a", "b", "b"])
+    >>> rca.pair_distance([[0.0, 0.0]], [[0.0, 4.0]]) < rca.pair_distance([[0.0, 0.0]], [[4.0, 0.0]])
+    array([ True])
+    >>> rca.fit_chunks(X, [[0, 1], [2, 3]]).fit_pairs(X, [[0, 1], [2, 3]], [True, True])
+    RCA()
+    """
+
+    @fitting
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Learn from labels: the rows of one class are one group.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The data.
+        y : array-like of shape (n_rows,)
+            Labels of at least two classes.
+
+        Returns
+        -------
+        RCA
+            The fitted metric.
+        """
+        X, codes, _ = check_labelled(self, X, y)
+        return self._learn(X, codes)
+
+    @fitting
+    def fit_chunks(self, X: ArrayLike, chunks: ArrayLike | Sequence[Sequence[int]]) -> Self:
+        """Learn from groups of rows that are known to be alike.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The data.
+        chunks : list of lists of row numbers, or int array of shape (n_rows,)
+            The groups, or the group number of each row with -1 for none.
+
+        Returns
+        -------
+        RCA
+            The fitted metric.
+        """
+        return self._learn_from_pairs(X, *pairs_from_chunks(chunks))
+
+    @fitting
+    def fit_pairs(self, X: ArrayLike, pairs: ArrayLike, same: ArrayLike) -> Self:
+        """Learn from pairs; rows joined by *same* pairs form a group.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The data.
+        pairs : int array-like of shape (n_pairs, 2)
+            Row numbers.
+        same : bool array-like of shape (n_pairs,)
+            True where the two rows are alike; the other pairs are not used.
+
+        Returns
+        -------
+        RCA
+            The fitted metric.
+        """
+        return self._learn_from_pairs(X, pairs, same)
+
+    def _learn_from_pairs(self, X: ArrayLike, pairs: ArrayLike, same: ArrayLike) -> Self:
+        X = check_rows(self, X, reset=True, min_rows=2)
+        groups = chunks_from_pairs(as_pairs(pairs, same, len(X)), len(X))
+        if groups.max() < 0:
+            raise ValueError("same is False for every pair, but RCA needs pairs that are alike.")
+        return self._learn(X[groups >= 0], groups[groups >= 0])
+
+    def _learn(self, X: NDArray[Any], groups: NDArray[np.int64]) -> Self:
+        spread = covariance(X, group_means(X, groups), groups)
+        if not spread.any():
+            raise ValueError(
+                "The rows of each group are equal, but RCA needs a group with two different rows."
+            )
+        return self._keep(whitener(spread), X.dtype)

@@ -1,0 +1,175 @@
+"""Classification by the nearest neighbours under a learned metric."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from likewise import neighbors
+from likewise._validation import at_least, check_labelled, check_rows, either, having, job_count, none
+from likewise.base import Learner, fitting
+
+Array = NDArray[Any]
+
+
+class MetricKNN(ClassifierMixin, Learner):  # type: ignore[misc]
+    """k nearest neighbours with the papers' tie rule: k shrinks until the vote is unique.
+
+    Parameters
+    ----------
+    n_neighbors : int
+        How many neighbours vote at first.
+    metric : MetricLearner, optional
+        The metric to learn from the training rows; None is Euclidean. To use one that is fitted
+        already, wrap it in scikit-learn's ``FrozenEstimator``.
+    n_jobs : int, optional
+        Threads; None uses all cores.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels in sorted order.
+    metric_ : MetricLearner or None
+        The fitted metric.
+
+    Notes
+    -----
+    Neighbours at equal distance are ordered by their row number, so that results do not depend
+    on threads or search method.
+
+    Examples
+    --------
+    >>> import likewise as lw
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> lw.MetricKNN(n_neighbors=3, metric=lw.FDA()).fit(X[::2], y[::2]).score(X[1::2], y[1::2])
+    0.96
+    """
+
+    _rules: ClassVar = {
+        "n_neighbors": at_least(1),
+        "metric": either(none(), having("transform", "a metric learner")),
+        "n_jobs": job_count(),
+    }
+
+    def __init__(
+        self, n_neighbors: int = 3, *, metric: Any = None, n_jobs: int | None = None
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Learn the metric, if there is one to learn, and remember the rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Training rows.
+        y : array-like of shape (n_rows,)
+            Their labels.
+
+        Returns
+        -------
+        MetricKNN
+            The fitted classifier.
+        """
+        X, self._codes, self.classes_ = check_labelled(self, X, y, min_classes=1)
+        if self.n_neighbors > len(X):
+            raise ValueError(
+                f"n_neighbors={self.n_neighbors} is not allowed: X has n_samples = {len(X)} rows, "
+                "and there cannot be more neighbours than rows."
+            )
+        self.metric_ = None if self.metric is None else clone(self.metric)
+        if self.metric_ is not None:
+            self.metric_.fit(X, self.classes_[self._codes])
+        self._rows = self._map(X)
+        return self
+
+    def kneighbors(
+        self, X: ArrayLike, n_neighbors: int | None = None
+    ) -> tuple[Array, NDArray[np.int64]]:
+        """Return distances to, and row numbers of, the nearest training rows, nearest first.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+            Rows to look up.
+        n_neighbors : int, optional
+            How many; by default as many as vote.
+
+        Returns
+        -------
+        distances, index : arrays of shape (n_queries, n_neighbors)
+            Distances are not squared.
+        """
+        check_is_fitted(self)
+        X = check_rows(self, X, reset=False)
+        wanted = self.n_neighbors if n_neighbors is None else n_neighbors
+        squares, index = neighbors.nearest(self._map(X), self._rows, wanted, n_jobs=self.n_jobs)
+        return np.sqrt(squares).astype(X.dtype), index
+
+    def predict(self, X: ArrayLike) -> Array:
+        """Return the label that the neighbours of each row vote for."""
+        winners, _ = self._vote(X)
+        return self.classes_[winners]
+
+    def predict_proba(self, X: ArrayLike) -> Array:
+        """Return each class's share of the votes that decided."""
+        _, counts = self._vote(X)
+        return counts / counts.sum(axis=1, keepdims=True)
+
+    def _vote(self, X: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        _, index = self.kneighbors(X)
+        return vote(self._codes[index], len(self.classes_))
+
+    def _map(self, X: Array) -> Array:
+        if self.metric_ is None:
+            return X
+        return np.asarray(self.metric_.transform(X))
+
+
+def vote(
+    labels: NDArray[np.int64], n_classes: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Let neighbours vote; while the lead is shared, the farthest one loses its vote.
+
+    Parameters
+    ----------
+    labels : int array of shape (n_queries, k)
+        Class codes of the neighbours, nearest first.
+    n_classes : int
+        Codes run from 0 to ``n_classes - 1``.
+
+    Returns
+    -------
+    winners : int array of shape (n_queries,)
+        The class with most votes.
+    counts : int array of shape (n_queries, n_classes)
+        The votes that decided.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> winners, counts = vote(np.array([[0, 1, 1, 0], [2, 2, 1, 0]]), 3)
+    >>> winners
+    array([1, 2])
+    >>> counts[0]
+    array([1, 2, 0])
+    """
+    n_queries, k = labels.shape
+    rows = np.arange(n_queries)
+    counts = np.zeros((n_queries, n_classes), dtype=np.int64)
+    for place in range(k):
+        counts[rows, labels[:, place]] += 1
+    undecided = rows
+    for place in range(k - 1, 0, -1):
+        lead = counts[undecided].max(axis=1, keepdims=True)
+        undecided = undecided[(counts[undecided] == lead).sum(axis=1) > 1]
+        counts[undecided, labels[undecided, place]] -= 1
+    return counts.argmax(axis=1), counts

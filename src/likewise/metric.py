@@ -1,0 +1,136 @@
+"""A Mahalanobis metric as L or as M, and the canonical way from one to the other."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.linalg import eigh, svd
+from scipy.sparse.linalg import norm as sparse_norm
+
+Array = NDArray[Any]
+
+
+def nearest_psd(matrix: Array) -> Array:
+    """Return the positive semi-definite matrix closest to a symmetric one (Frobenius norm).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> nearest_psd(np.diag([2.0, -1.0]))
+    array([[2., 0.],
+           [0., 0.]])
+    """
+    values, vectors = eigh(_symmetric(matrix))
+    if values[0] >= 0:
+        return _symmetric(matrix)
+    kept = values > 0
+    return _symmetric((vectors[:, kept] * values[kept]) @ vectors[:, kept].T)
+
+
+def canonical_components(matrix: Array, n_components: int | None = None) -> Array:
+    """Return L with ``L.T @ L`` the nearest PSD matrix: rows are scaled eigenvectors.
+
+    Eigenvalues descend, the entry of largest magnitude in each row is positive, and there are as
+    many rows as features unless `n_components` asks for fewer. One matrix has one such L, which
+    makes two fitted metrics comparable.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> canonical_components(np.diag([1.0, 4.0]))
+    array([[0., 2.],
+           [1., 0.]])
+    """
+    values, vectors = eigh(_symmetric(matrix))
+    roots = np.sqrt(np.maximum(values[::-1], 0))
+    components = roots[:, None] * vectors.T[::-1]
+    return np.ascontiguousarray(with_positive_peaks(components)[:n_components])
+
+
+def canonical_form(components: Array) -> Array:
+    """Return the canonical L of the same metric without forming M, which would square its range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> canonical_form(np.array([[0.0, 2.0], [-1.0, 0.0]]))
+    array([[0., 2.],
+           [1., 0.]])
+    """
+    _, values, vectors = svd(components, full_matrices=False)
+    n_features = components.shape[1]
+    rows = np.zeros((n_features, n_features))
+    rows[: len(values)] = with_positive_peaks(values[:, None] * vectors)
+    return rows
+
+
+def with_positive_peaks(rows: Array) -> Array:
+    """Flip signs so that the entry of largest magnitude in each row is positive."""
+    peaks = np.take_along_axis(rows, np.abs(rows).argmax(axis=1)[:, None], axis=1)
+    # Adding 0 turns -0.0 into 0.0, so that equal metrics print equal.
+    return rows * np.where(peaks < 0, -1.0, 1.0).astype(rows.dtype) + 0.0
+
+
+class Mahalanobis:
+    """A metric given by its components L or by its matrix M; the other follows when asked for.
+
+    Parameters
+    ----------
+    components : array of shape (n_components, n_features), optional
+        L: the metric is ``M = L.T @ L``.
+    matrix : array of shape (n_features, n_features), optional
+        A symmetric M; what is not positive semi-definite in it is projected away.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> metric = Mahalanobis(matrix=np.diag([9.0, 0.0]))
+    >>> metric.pair_distance(np.array([[1.0, 5.0]]), np.array([[0.0, 0.0]]))
+    array([3.])
+    """
+
+    def __init__(self, *, components: Array | None = None, matrix: Array | None = None):
+        if (components is None) == (matrix is None):
+            raise ValueError("Mahalanobis needs either components or matrix, and not both.")
+        if components is not None:
+            self.components = np.asarray(components)
+        if matrix is not None:
+            matrix = np.asarray(matrix)
+            if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+                raise ValueError(f"matrix has shape {matrix.shape}, but it must be square.")
+            self.matrix = nearest_psd(matrix)
+
+    @cached_property
+    def components(self) -> Array:
+        """L, in canonical form if it had to be computed from M."""
+        return canonical_components(self.matrix)
+
+    @cached_property
+    def matrix(self) -> Array:
+        """M = LᵀL."""
+        return self.components.T @ self.components
+
+    def pair_distance(self, A: Array, B: Array) -> Array:
+        """Distance of each row of `A` to the same row of `B`."""
+        return row_norms(self.transform(A - B))
+
+    def transform(self, X: Array) -> Array:
+        """Map rows to where the Euclidean distance is this metric."""
+        return X @ self.components.T
+
+
+def row_norms(rows: Any) -> Array:
+    """Euclidean length of each row, safe against overflow and underflow of the squares."""
+    if sp.issparse(rows):
+        return np.asarray(sparse_norm(rows, axis=1))
+    largest = np.abs(rows).max(axis=1, initial=0.0)
+    scale = np.where(largest > 0, largest, 1)
+    return np.asarray(largest * np.sqrt(np.square(rows / scale[:, None]).sum(axis=1)))
+
+
+def _symmetric(matrix: Array) -> Array:
+    return (matrix + matrix.T) / 2

@@ -1,0 +1,116 @@
+"""Limited-memory BFGS."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import OptimizeResult, minimize
+
+from likewise.solvers._protocols import Iteration, Smooth, Solution, Status, Watcher
+
+Array = NDArray[Any]
+
+_STATUS: dict[int, Status] = {0: "converged", 1: "max_iter"}  # SciPy's codes; others: stalled
+
+
+def lbfgs(
+    objective: Smooth,
+    start: Array,
+    *,
+    max_iter: int,
+    tol: float,
+    watcher: Watcher | None = None,
+) -> Solution:
+    """Minimise a smooth function from `start`.
+
+    Parameters
+    ----------
+    objective : Smooth
+        Anything with ``value_and_gradient(x)``.
+    start : array
+        First point, of any shape; the solution has the same shape.
+    max_iter : int
+        Iterations allowed.
+    tol : float
+        Converged when an iteration lowers the value by less than ``tol`` relative to it, or when
+        no entry of the gradient exceeds ``tol`` times the largest at the start.
+    watcher : callable, optional
+        Called with an `Iteration`; returns True to stop.
+
+    Returns
+    -------
+    Solution
+        With ``history["objective"]``: the value at the start and after each iteration.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> class Bowl:
+    ...     def value_and_gradient(self, x):
+    ...         return float(x @ x), 2 * x
+    >>> lbfgs(Bowl(), np.array([3.0, 4.0]), max_iter=50, tol=1e-8).status
+    'converged'
+    """
+    run = _Run(objective, start, watcher)
+    first_value, first_gradient = run.evaluate(run.best)
+    steepest = float(np.abs(first_gradient).max(initial=0.0))
+    if not np.isfinite(first_value) or not np.isfinite(steepest):
+        return Solution(start, first_value, 1, "failed", steepest)
+    run.best_value, run.best_gradient = first_value, first_gradient
+    run.history.append(first_value)
+    try:
+        found = minimize(
+            run.evaluate,
+            run.best,
+            jac=True,
+            method="L-BFGS-B",
+            callback=run.after_iteration,
+            options={
+                "maxiter": max_iter,
+                "maxfun": 20 * max_iter + 20,
+                "ftol": tol,
+                "gtol": tol * steepest,
+            },
+        )
+        status: Status = "interrupted" if run.stopped else _STATUS.get(found.status, "stalled")
+    except KeyboardInterrupt:
+        status = "interrupted"
+    return Solution(
+        x=run.best.reshape(start.shape),
+        value=run.best_value,
+        n_iter=max(1, len(run.history) - 1),  # a start that is optimal took one look to know
+        status=status,
+        grad_norm=float(np.linalg.norm(run.best_gradient)),
+        history={"objective": np.asarray(run.history)},
+    )
+
+
+class _Run:
+    """The state of one minimisation: kept apart so that an interrupt can fall back on it."""
+
+    def __init__(self, objective: Smooth, start: Array, watcher: Watcher | None):
+        self.objective = objective
+        self.shape = start.shape
+        self.watcher = watcher
+        self.best = np.asarray(start, dtype=np.float64).ravel().copy()
+        self.best_value = np.inf
+        self.best_gradient = self.best
+        self.last_gradient = self.best
+        self.history: list[float] = []
+        self.stopped = False
+
+    def evaluate(self, flat: Array) -> tuple[float, Array]:
+        value, gradient = self.objective.value_and_gradient(flat.reshape(self.shape))
+        self.last_gradient = np.asarray(gradient, dtype=np.float64).ravel()
+        return float(value), self.last_gradient
+
+    def after_iteration(self, intermediate_result: OptimizeResult) -> None:
+        self.best, self.best_value = intermediate_result.x.copy(), intermediate_result.fun
+        self.best_gradient = self.last_gradient
+        self.history.append(self.best_value)
+        here = Iteration(len(self.history) - 1, self.best.reshape(self.shape), self.best_value)
+        if self.watcher is not None and self.watcher(here):
+            self.stopped = True
+            raise StopIteration
