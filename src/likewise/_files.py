@@ -138,6 +138,8 @@ def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]
 
 def _encode(value: Any, where: str, arrays: dict[str, Any]) -> Any:
     """Turn a value into JSON, moving arrays aside."""
+    if _CLASSES.get(_class_name(type(value))) is type(value):
+        return _encode_model(value, where, arrays)
     match value:
         case None | bool() | int() | str():
             return value
@@ -154,22 +156,24 @@ def _encode(value: Any, where: str, arrays: dict[str, Any]) -> Any:
             return {"$dict": _encode_all(value, where, arrays)}
         case np.random.RandomState():
             return {"$random_state": _encode(value.get_state(legacy=False), where, arrays)}
-    if _CLASSES.get(_class_name(type(value))) is type(value):
-        parameters = value.get_params(deep=False)
-        state = {
-            name: held
-            for name, held in vars(value).items()
-            if name not in parameters and name not in _NOT_STATE
-        }
-        return {
-            "$model": _class_name(type(value)),
-            "parameters": _encode_all(parameters, where, arrays),
-            "state": _encode_all(state, where, arrays),
-        }
     raise TypeError(
         f"{where} is a {type(value).__name__}, which a model file cannot hold: only numbers, "
         "words, arrays and likewise models go into it."
     )
+
+
+def _encode_model(model: Any, where: str, arrays: dict[str, Any]) -> dict[str, Any]:
+    parameters = model.get_params(deep=False)
+    state = {
+        name: held
+        for name, held in vars(model).items()
+        if name not in parameters and name not in _NOT_STATE
+    }
+    return {
+        "$model": _class_name(type(model)),
+        "parameters": _encode_all(parameters, where, arrays),
+        "state": _encode_all(state, where, arrays),
+    }
 
 
 def _encode_all(values: dict[str, Any], where: str, arrays: dict[str, Any]) -> dict[str, Any]:

@@ -9,13 +9,16 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
+
+TableLike: TypeAlias = Any
+"""Whatever scikit-learn takes as a table: arrays, lists, DataFrames, sparse matrices."""
 
 FLOAT_TYPES = (np.float64, np.float32)
 
@@ -150,7 +153,8 @@ def check_labelled(
 
 def check_finite(X: Any, name: str) -> None:
     """Raise a sentence that says where the first NaN or infinite value stands."""
-    values = X.data if sp.issparse(X) else X
+    sparse = sp.issparse(X)
+    values = np.asarray(X.data) if sparse else X
     # The sum is finite unless some value is not (or it overflows): one pass, no copy.
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(values.sum(dtype=np.float64)):

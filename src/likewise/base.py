@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from likewise import _files
 from likewise._progress import progress
-from likewise._validation import Rule, check_parameters, check_rows
+from likewise._validation import Rule, TableLike, check_parameters, check_rows
 from likewise.metric import row_norms
 from likewise.solvers import Iteration, Solution
 
@@ -54,10 +54,10 @@ def fitting(fit: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     def watched(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
         self._check_parameters()
         if not hasattr(self, "_init_callback_context"):
-            return fit(self, X, *args, **kwargs)  # type: ignore[call-arg, arg-type]
+            return fit(self, X, *args, **kwargs)
         task = self._init_callback_context(max_subtasks=getattr(self, "max_iter", 0))
         task.call_on_fit_task_begin(estimator=self, X=X)
-        fitted = fit(self, X, *args, **kwargs)  # type: ignore[call-arg, arg-type]
+        fitted = fit(self, X, *args, **kwargs)
         task.call_on_fit_task_end(estimator=self, X=X, reconstruction_attributes={})
         return fitted
 
@@ -149,7 +149,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def transform(self, X: ArrayLike) -> Any:
+    def transform(self, X: TableLike) -> Any:
         """Map rows to where the Euclidean distance is the learned one: ``X @ L.T``.
 
         Parameters
@@ -164,7 +164,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         """
         return self._map(self._check_new(X, "X"))
 
-    def pair_distance(self, A: ArrayLike, B: ArrayLike) -> Array:
+    def pair_distance(self, A: TableLike, B: TableLike) -> Array:
         """Return the distance of each row of `A` to the same row of `B`: large is different.
 
         Parameters
@@ -180,7 +180,8 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         A, B = self._check_new(A, "A"), self._check_new(B, "B")
         if A.shape[0] != B.shape[0]:
             raise ValueError(
-                f"A has {A.shape[0]} rows and B has {B.shape[0]}, but pairs are compared row by row."
+                f"A has {A.shape[0]} rows and B has {B.shape[0]}, but both sides of the pairs need "
+                "as many."
             )
         # The difference comes first: far from the origin L·a and L·b would lose its digits.
         return row_norms(self._map(A - B))

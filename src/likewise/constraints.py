@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from likewise import neighbors
+from likewise._validation import TableLike
 
 Array = NDArray[Any]
 Index = NDArray[np.int64]
@@ -103,7 +104,7 @@ def as_triplets(triplets: ArrayLike | Triplets, n_rows: int) -> Triplets:
 
 
 def target_neighbors(
-    X: ArrayLike, y: ArrayLike, n_neighbors: int = 3, *, n_jobs: int | None = None
+    X: TableLike, y: ArrayLike, n_neighbors: int = 3, *, n_jobs: int | None = None
 ) -> Index:
     """Return for each row its `n_neighbors` nearest rows of the same class, nearest first.
 
@@ -175,7 +176,7 @@ def random_pairs(
 
 
 def nearest_and_farthest_pairs(
-    X: ArrayLike, y: ArrayLike, n_neighbors: int = 1, *, n_jobs: int | None = None
+    X: TableLike, y: ArrayLike, n_neighbors: int = 1, *, n_jobs: int | None = None
 ) -> Pairs:
     """Pair each row with its nearest rows of its class and its farthest of the other classes.
 
@@ -194,7 +195,7 @@ def nearest_and_farthest_pairs(
 
 
 def doublets(
-    X: ArrayLike,
+    X: TableLike,
     y: ArrayLike,
     n_same: int = 2,
     n_different: int = 2,
@@ -218,7 +219,7 @@ def doublets(
 
 
 def triplets(
-    X: ArrayLike,
+    X: TableLike,
     y: ArrayLike,
     n_same: int = 2,
     n_different: int = 2,
@@ -275,7 +276,7 @@ def chunks_from_pairs(pairs: Pairs, n_rows: int) -> Index:
     Examples
     --------
     >>> chunks_from_pairs(pairs_from_chunks([[3, 1], [4, 0]]), n_rows=5)
-    array([0, 1, -1, 1, 0])
+    array([ 0,  1, -1,  1,  0])
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components

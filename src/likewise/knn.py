@@ -10,7 +10,16 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from likewise import neighbors
-from likewise._validation import at_least, check_labelled, check_rows, either, having, job_count, none
+from likewise._validation import (
+    TableLike,
+    at_least,
+    check_labelled,
+    check_rows,
+    either,
+    having,
+    job_count,
+    none,
+)
 from likewise.base import Learner, fitting
 
 Array = NDArray[Any]
@@ -47,7 +56,7 @@ class MetricKNN(ClassifierMixin, Learner):  # type: ignore[misc]
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> lw.MetricKNN(n_neighbors=3, metric=lw.FDA()).fit(X[::2], y[::2]).score(X[1::2], y[1::2])
-    0.96
+    0.9466666666666667
     """
 
     _rules: ClassVar = {
@@ -64,7 +73,7 @@ class MetricKNN(ClassifierMixin, Learner):  # type: ignore[misc]
         self.n_jobs = n_jobs
 
     @fitting
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: TableLike, y: ArrayLike) -> Self:
         """Learn the metric, if there is one to learn, and remember the rows.
 
         Parameters
@@ -92,7 +101,7 @@ class MetricKNN(ClassifierMixin, Learner):  # type: ignore[misc]
         return self
 
     def kneighbors(
-        self, X: ArrayLike, n_neighbors: int | None = None
+        self, X: TableLike, n_neighbors: int | None = None
     ) -> tuple[Array, NDArray[np.int64]]:
         """Return distances to, and row numbers of, the nearest training rows, nearest first.
 
@@ -114,17 +123,17 @@ class MetricKNN(ClassifierMixin, Learner):  # type: ignore[misc]
         squares, index = neighbors.nearest(self._map(X), self._rows, wanted, n_jobs=self.n_jobs)
         return np.sqrt(squares).astype(X.dtype), index
 
-    def predict(self, X: ArrayLike) -> Array:
+    def predict(self, X: TableLike) -> Array:
         """Return the label that the neighbours of each row vote for."""
         winners, _ = self._vote(X)
         return self.classes_[winners]
 
-    def predict_proba(self, X: ArrayLike) -> Array:
+    def predict_proba(self, X: TableLike) -> Array:
         """Return each class's share of the votes that decided."""
         _, counts = self._vote(X)
-        return counts / counts.sum(axis=1, keepdims=True)
+        return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 
-    def _vote(self, X: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _vote(self, X: TableLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         _, index = self.kneighbors(X)
         return vote(self._codes[index], len(self.classes_))
 
@@ -134,9 +143,7 @@ class MetricKNN(ClassifierMixin, Learner):  # type: ignore[misc]
         return np.asarray(self.metric_.transform(X))
 
 
-def vote(
-    labels: NDArray[np.int64], n_classes: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def vote(labels: NDArray[np.int64], n_classes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Let neighbours vote; while the lead is shared, the farthest one loses its vote.
 
     Parameters

@@ -67,7 +67,7 @@ class Logistic:
 
     def value(self, violation: Array) -> Array:
         """Cost of each violation."""
-        return np.logaddexp(0, violation - 1)
+        return np.asarray(np.logaddexp(0, violation - 1))
 
     def derivative(self, violation: Array) -> Array:
         """Probability of the wrong answer."""
@@ -86,8 +86,9 @@ class SmoothedHinge:
     def value(self, violation: Array) -> Array:
         """Cost of each violation."""
         rounded = np.clip(violation, 0, self.width)
-        return np.square(rounded) / (2 * self.width) + np.maximum(violation - self.width, 0)
+        linear = np.maximum(violation - self.width, 0)
+        return np.asarray(np.square(rounded) / (2 * self.width) + linear)
 
     def derivative(self, violation: Array) -> Array:
         """Rises from 0 to 1 over the rounded part."""
-        return np.clip(violation / self.width, 0, 1)
+        return np.asarray(np.clip(violation / self.width, 0, 1))

@@ -9,7 +9,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import eigh, svd
-from scipy.sparse.linalg import norm as sparse_norm
 
 Array = NDArray[Any]
 
@@ -72,7 +71,7 @@ def with_positive_peaks(rows: Array) -> Array:
     """Flip signs so that the entry of largest magnitude in each row is positive."""
     peaks = np.take_along_axis(rows, np.abs(rows).argmax(axis=1)[:, None], axis=1)
     # Adding 0 turns -0.0 into 0.0, so that equal metrics print equal.
-    return rows * np.where(peaks < 0, -1.0, 1.0).astype(rows.dtype) + 0.0
+    return np.asarray(rows * np.where(peaks < 0, -1.0, 1.0).astype(rows.dtype) + 0.0)
 
 
 class Mahalanobis:
@@ -126,7 +125,7 @@ class Mahalanobis:
 def row_norms(rows: Any) -> Array:
     """Euclidean length of each row, safe against overflow and underflow of the squares."""
     if sp.issparse(rows):
-        return np.asarray(sparse_norm(rows, axis=1))
+        return np.asarray(np.sqrt(sp.csr_array(rows).power(2).sum(axis=1))).ravel()
     largest = np.abs(rows).max(axis=1, initial=0.0)
     scale = np.where(largest > 0, largest, 1)
     return np.asarray(largest * np.sqrt(np.square(rows / scale[:, None]).sum(axis=1)))

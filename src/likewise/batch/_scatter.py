@@ -21,7 +21,7 @@ def group_means(X: Array, groups: NDArray[np.int64]) -> Array:
     origin = X[0].astype(np.float64)
     for group, total in enumerate(sums):
         total += (X[groups == group] - origin).sum(axis=0, dtype=np.float64)
-    return sums / np.bincount(groups)[:, None] + origin
+    return np.asarray(sums / np.bincount(groups)[:, None] + origin)
 
 
 def covariance(X: Array, means: Array, groups: NDArray[np.int64]) -> Array:
@@ -36,12 +36,12 @@ def covariance(X: Array, means: Array, groups: NDArray[np.int64]) -> Array:
 
     def partial(start: int, stop: int) -> Array:
         centred = X[start:stop] - means[groups[start:stop]]
-        return centred.T @ centred
+        return np.asarray(centred.T @ centred)
 
     total = np.zeros((n_features, n_features))
     for block in run_blocks(partial, n_rows, block_rows):
         total += block
-    return total / n_rows
+    return np.asarray(total / n_rows)
 
 
 def whitener(covariance: Array) -> Array:

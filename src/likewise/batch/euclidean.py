@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from likewise._memory import require_memory
-from likewise._validation import check_rows
+from likewise._validation import TableLike, check_rows
 from likewise.base import MetricLearner, fitting
 
 
@@ -33,7 +32,7 @@ class Euclidean(MetricLearner):
     _accepts_sparse: ClassVar[bool] = True
 
     @fitting
-    def fit(self, X: ArrayLike, y: Any = None) -> Self:
+    def fit(self, X: TableLike, y: Any = None) -> Self:
         """Look at the number of features; `y` is ignored."""
         X = check_rows(self, X, reset=True, accept_sparse=True)
         n_features = X.shape[1]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import svd
 
-from likewise._validation import check_labelled
+from likewise._validation import TableLike, check_labelled
 from likewise.base import MetricLearner, fitting
 from likewise.batch._scatter import covariance, group_means, whitener
 from likewise.metric import with_positive_peaks
@@ -43,7 +43,7 @@ class FDA(MetricLearner):
     """
 
     @fitting
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: TableLike, y: ArrayLike) -> Self:
         """Learn from labels.
 
         Parameters

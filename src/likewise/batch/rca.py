@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from likewise._validation import check_labelled, check_rows
+from likewise._validation import TableLike, check_labelled, check_rows
 from likewise.base import MetricLearner, fitting
 from likewise.batch._scatter import covariance, group_means, whitener
 from likewise.constraints import as_pairs, chunks_from_pairs, pairs_from_chunks
@@ -19,10 +19,10 @@ class RCA(MetricLearner):
 
     The metric is the inverse of the mean covariance within groups of rows known to be alike,
 
-    .. math:: M = \Big(\frac1N \sum_j \sum_{x \in \text{group } j} (x - m_j)(x - m_j)^\top\Big)^{-1},
+    .. math:: M = \Big(\frac1N \sum_j \sum_{x \in G_j} (x - m_j)(x - m_j)^\top\Big)^{-1},
 
-    with N the number of grouped rows. Directions in which no group varies get weight zero, since
-    nothing is known of them.
+    with :math:`m_j` the mean of group :math:`G_j` and N the number of grouped rows. Directions
+    in which no group varies get weight zero, since nothing is known of them.
 
     Attributes
     ----------
@@ -39,14 +39,14 @@ class RCA(MetricLearner):
     >>> import likewise as lw
     >>> X = [[0.0, 0.0], [0.0, 4.0], [9.0, 1.0], [9.5, 3.0]]
     >>> rca = lw.RCA().fit(X, ["a", "a", "b", "b"])
-    >>> rca.pair_distance([[0.0, 0.0]], [[0.0, 4.0]]) < rca.pair_distance([[0.0, 0.0]], [[4.0, 0.0]])
-    array([ True])
+    >>> rca.pair_distance([[0.0, 0.0], [0.0, 0.0]], [[0.0, 4.0], [4.0, 0.0]]).round(1)
+    array([ 2.8, 25.3])
     >>> rca.fit_chunks(X, [[0, 1], [2, 3]]).fit_pairs(X, [[0, 1], [2, 3]], [True, True])
     RCA()
     """
 
     @fitting
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: TableLike, y: ArrayLike) -> Self:
         """Learn from labels: the rows of one class are one group.
 
         Parameters
@@ -65,7 +65,7 @@ class RCA(MetricLearner):
         return self._learn(X, codes)
 
     @fitting
-    def fit_chunks(self, X: ArrayLike, chunks: ArrayLike | Sequence[Sequence[int]]) -> Self:
+    def fit_chunks(self, X: TableLike, chunks: ArrayLike | Sequence[Sequence[int]]) -> Self:
         """Learn from groups of rows that are known to be alike.
 
         Parameters
@@ -83,7 +83,7 @@ class RCA(MetricLearner):
         return self._learn_from_pairs(X, *pairs_from_chunks(chunks))
 
     @fitting
-    def fit_pairs(self, X: ArrayLike, pairs: ArrayLike, same: ArrayLike) -> Self:
+    def fit_pairs(self, X: TableLike, pairs: ArrayLike, same: ArrayLike) -> Self:
         """Learn from pairs; rows joined by *same* pairs form a group.
 
         Parameters
@@ -102,7 +102,7 @@ class RCA(MetricLearner):
         """
         return self._learn_from_pairs(X, pairs, same)
 
-    def _learn_from_pairs(self, X: ArrayLike, pairs: ArrayLike, same: ArrayLike) -> Self:
+    def _learn_from_pairs(self, X: TableLike, pairs: ArrayLike, same: ArrayLike) -> Self:
         X = check_rows(self, X, reset=True, min_rows=2)
         groups = chunks_from_pairs(as_pairs(pairs, same, len(X)), len(X))
         if groups.max() < 0:

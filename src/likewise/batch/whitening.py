@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from likewise._validation import check_rows
+from likewise._validation import TableLike, check_rows
 from likewise.base import MetricLearner, fitting
 from likewise.batch._scatter import covariance, group_means, whitener
 
@@ -45,7 +44,7 @@ class Whitening(MetricLearner):
     _needs_labels: ClassVar[bool] = False
 
     @fitting
-    def fit(self, X: ArrayLike, y: Any = None) -> Self:
+    def fit(self, X: TableLike, y: Any = None) -> Self:
         """Learn from rows; `y` is ignored.
 
         Parameters
