@@ -65,8 +65,9 @@ def test_a_model(tmp_path):
     iris = load("iris")
     RCA().fit(iris.X, iris.y).save(tmp_path / "model.safetensors")
     shown = facts(run(tmp_path / "model.safetensors"))
-    assert "RCA" in shown
-    assert sklearn.__version__ in shown
+    assert "class RCA" in shown
+    assert f"scikit-learn {sklearn.__version__}" in shown
+    assert "components_ [4, 4]" in shown
 
 
 @pytest.mark.parametrize(

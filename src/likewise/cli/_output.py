@@ -93,8 +93,14 @@ def print_facts(facts: Mapping[str, Any]) -> None:
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold")
     for name, value in facts.items():
-        grid.add_row(Text(name, style="bold"), Text(str(value)))
+        grid.add_row(Text(name, style="bold"), Text(_in_line(value)))
     Console(highlight=False).print(grid)
+
+
+def _in_line(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {item}" for name, item in value.items()) or "none"
+    return str(value)
 
 
 def check_writable(path: Path | None) -> None:

@@ -63,7 +63,7 @@ def compare(
     standardize : bool, default=True
         Scale every feature to mean 0 and variance 1, as measured on the training rows.
     n_pairs : int, default=10000
-        Pairs of test rows for the equal error rate, fewer if there are not as many.
+        Pairs of test rows for the equal error rate, drawn independently of each other.
     random_state : int, default=0
         Decides the splits and the pairs.
     n_jobs : int, optional

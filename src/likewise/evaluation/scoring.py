@@ -56,7 +56,7 @@ def pair_scorer(
     Parameters
     ----------
     n_pairs : int, default=10000
-        Pairs to draw, fewer if there are not as many.
+        Pairs to draw, independently of each other: one may come twice.
     measure : {"auc", "eer"}, default="auc"
         Area under the ROC curve, or minus the equal error rate.
     random_state : int, optional
