@@ -30,7 +30,7 @@ def covariance(X: Array, means: Array, groups: NDArray[np.int64]) -> Array:
     Summed over fixed blocks of rows in a fixed order: the same bits on any number of cores.
     """
     n_rows, n_features = X.shape
-    require_memory(8 * 6 * n_features**2, f"the covariance of {n_features} features")
+    require_memory(8 * 6 * n_features**2, f"The covariance of {n_features} features")
     # At least 4·n_features rows a block: all partial sums together stay smaller than X.
     block_rows = max(4 * n_features, -(-n_rows // 8))
 

@@ -36,7 +36,7 @@ class Euclidean(MetricLearner):
         """Look at the number of features; `y` is ignored."""
         X = check_rows(self, X, reset=True, accept_sparse=True)
         n_features = X.shape[1]
-        require_memory(n_features**2 * X.dtype.itemsize, f"the {n_features}×{n_features} identity")
+        require_memory(n_features**2 * X.dtype.itemsize, f"The {n_features}×{n_features} identity")
         return self._keep(np.eye(n_features), X.dtype)
 
     def _map(self, X: Any) -> Any:

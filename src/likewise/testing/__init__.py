@@ -1,0 +1,18 @@
+"""The contract of an estimator, as checks that anyone can run on a learner of their own.
+
+Examples
+--------
+In a test file of a package that adds a metric learner::
+
+    from likewise.testing import parametrize_with_contract
+
+    @parametrize_with_contract([MyMetric(), MyMetric(power=2)])
+    def test_contract(estimator, check):
+        check(estimator)
+"""
+
+from likewise.testing._contract import contract_checks, parametrize_with_contract
+from likewise.testing._learner_checks import LEARNER_CHECKS
+from likewise.testing._metric_checks import METRIC_CHECKS
+
+__all__ = ["LEARNER_CHECKS", "METRIC_CHECKS", "contract_checks", "parametrize_with_contract"]

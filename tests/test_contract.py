@@ -1,0 +1,23 @@
+"""Every estimator keeps the whole contract: a new one adds a line to CASES."""
+
+import likewise as lw
+from likewise.testing import parametrize_with_contract
+
+CASES = [
+    lw.Euclidean(),
+    lw.Whitening(),
+    lw.RCA(),
+    lw.FDA(),
+    lw.MetricKNN(),
+    lw.MetricKNN(n_neighbors=5, metric=lw.RCA()),
+]
+
+
+@parametrize_with_contract(CASES)
+def test_contract(estimator, check):
+    check(estimator)
+
+
+def test_no_estimator_is_forgotten():
+    public = {value for value in vars(lw).values() if isinstance(value, type)}
+    assert public <= {type(case) for case in CASES}
