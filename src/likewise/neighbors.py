@@ -24,7 +24,7 @@ Indices = NDArray[np.int64]
 # Candidates beyond k: the more, the rarer a row whose k-th neighbour is in doubt.
 _SPARE = 8
 # Up to this many features a tree beats comparing with every row (measured).
-_TREE_FEATURES = 8
+_TREE_FEATURES = 5
 _TREE_LEAF = 32
 _TREE_ROWS = 1024
 _BLOCK_VALUES = 1 << 20

@@ -204,7 +204,7 @@ def test_max_pairs_stops_the_search():
 def test_more_pairs_than_memory_is_a_sentence(monkeypatch):
     monkeypatch.setattr(common, "free_memory", lambda: 1000)
     Z, labels, _ = case_for("radius_scan", (300, 3), np.float64, "random")
-    with pytest.raises(MemoryError, match="more than 25 pairs"):
+    with pytest.raises(MemoryError, match="more than 24 pairs"):
         _kernels.radius_scan(Z, labels, np.full(300, np.inf))
 
 

@@ -11,8 +11,8 @@ Floats = NDArray[np.floating[Any]]
 Indices = NDArray[np.int64]
 Reals = NDArray[np.float64]
 
-# What a found pair costs while the search runs: 16 bytes found, 24 returned.
-BYTES_PER_PAIR = 40
+# What a pair costs while the search runs: 17 bytes found, 24 returned.
+BYTES_PER_PAIR = 41
 
 
 class TooManyPairs(RuntimeError):  # noqa: N818 - it reads as what happened, and callers catch it

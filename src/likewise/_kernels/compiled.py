@@ -111,11 +111,15 @@ def radius_scan(
 
     found = run_blocks(tiles if tiled else products, scan.panels, _PANEL_BLOCK, n_jobs)
     limit.check(scan.found)
-    by_row = _native.FoundByRow(found, n)
+    row_start = np.empty(n + 1, np.int64)
     rows, cols = np.empty(scan.found, np.int64), np.empty(scan.found, np.int64)
     sqdist = np.empty(scan.found)
+    _native.gather_found(found, row_start, rows, cols, sqdist)
     run_blocks(
-        lambda start, stop: by_row.write(start, stop, rows, cols, sqdist), n, _ROW_BLOCK, n_jobs
+        lambda start, stop: _native.sort_found(row_start, start, stop, cols, sqdist),
+        n,
+        _ROW_BLOCK,
+        n_jobs,
     )
     return rows, cols, sqdist
 

@@ -136,24 +136,31 @@ void bind_scan(nb::module_& m, const char* name) {
              nb::arg("products").noconvert(), "row"_a, "column"_a, "found"_a);
 }
 
-likewise::FoundByRow* sort_found(std::vector<likewise::Found*> blocks, int64_t n) {
+void gather_found(std::vector<likewise::Found*> blocks, Vector<int64_t> start,
+                  Vector<int64_t> rows, Vector<int64_t> cols, Vector<double> sqdist) {
+    const int64_t n = length(start) - 1;
+    int64_t m = 0;
     for (const auto* block : blocks) {
+        m += static_cast<int64_t>(block->size());
         for (const likewise::Pair& pair : *block) {
-            if (pair.row >= n) throw nb::index_error("n must be the number of rows searched.");
+            if (pair.row >= n) throw nb::index_error("start must have one value a row, and one.");
         }
     }
-    nb::gil_scoped_release unlocked;
-    return new likewise::FoundByRow(blocks, n);
-}
-
-void write_found(likewise::FoundByRow& found, int64_t begin, int64_t end, Vector<int64_t> rows,
-                 Vector<int64_t> cols, Vector<double> sqdist) {
-    require_range(begin, end, static_cast<int64_t>(found.start.size()) - 1);
-    const size_t m = found.pairs.size();
-    require(rows.shape(0) == m && cols.shape(0) == m && sqdist.shape(0) == m,
+    require(length(rows) == m && length(cols) == m && length(sqdist) == m,
             "rows, cols and sqdist must have one value a pair found.");
     nb::gil_scoped_release unlocked;
-    found.write(begin, end, rows.data(), cols.data(), sqdist.data());
+    likewise::gather_found(blocks, n, start.data(), rows.data(), cols.data(), sqdist.data());
+}
+
+void sort_found(Indices start, int64_t begin, int64_t end, Vector<int64_t> cols,
+                Vector<double> sqdist) {
+    require_range(begin, end, length(start) - 1);
+    require(length(cols) == length(sqdist), "cols and sqdist must be as long.");
+    for (int64_t i = begin; i < end; ++i) {
+        require_range(start.data()[i], start.data()[i + 1], length(cols));
+    }
+    nb::gil_scoped_release unlocked;
+    likewise::sort_found(start.data(), begin, end, cols.data(), sqdist.data());
 }
 
 likewise::Adjacency* make_adjacency(Indices rows, Indices cols, Reals weights, int64_t n) {
@@ -207,10 +214,10 @@ NB_MODULE(_native, m) {
     nb::class_<likewise::Found>(m, "Found").def(nb::init<>());
     bind_scan<float>(m, "RadiusScanFloat32");
     bind_scan<double>(m, "RadiusScanFloat64");
-    nb::class_<likewise::FoundByRow>(m, "FoundByRow")
-        .def(nb::new_(&sort_found), "blocks"_a, "n"_a)
-        .def("write", &write_found, "begin"_a, "end"_a, nb::arg("rows").noconvert(),
-             nb::arg("cols").noconvert(), nb::arg("sqdist").noconvert());
+    m.def("gather_found", &gather_found, "blocks"_a, nb::arg("start").noconvert(),
+          nb::arg("rows").noconvert(), nb::arg("cols").noconvert(), nb::arg("sqdist").noconvert());
+    m.def("sort_found", &sort_found, nb::arg("start").noconvert(), "begin"_a, "end"_a,
+          nb::arg("cols").noconvert(), nb::arg("sqdist").noconvert());
     nb::class_<likewise::Adjacency>(m, "Adjacency")
         .def(nb::new_(&make_adjacency), nb::arg("rows").noconvert(), nb::arg("cols").noconvert(),
              nb::arg("weights").noconvert(), "n"_a);

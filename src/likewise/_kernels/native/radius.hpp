@@ -22,9 +22,11 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <deque>
 #include <memory>
 #include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sqdist.hpp"
@@ -37,7 +39,8 @@ struct Pair {
     double sqdist;
 };
 
-using Found = std::vector<Pair>;
+// Grows without moving: touching fresh memory costs more than finding a pair.
+using Found = std::deque<Pair>;
 
 struct AlignedFree {
     void operator()(float* p) const { std::free(p); }
@@ -191,35 +194,39 @@ class RadiusScan {
     std::atomic<int64_t> found_{0};
 };
 
-// What the blocks found, row by row: rows are counted at once, each is sorted when it is written.
-struct FoundByRow {
-    Found pairs;
-    std::vector<int64_t> start;  // n + 1
+// Put what the blocks found in its row, emptying the blocks; start becomes where rows begin.
+inline void gather_found(std::vector<Found*>& blocks, int64_t n, int64_t* start, int64_t* rows,
+                         int64_t* cols, double* distances) {
+    std::fill(start, start + n + 1, 0);
+    for (const Found* block : blocks)
+        for (const Pair& pair : *block) ++start[pair.row + 1];
+    for (int64_t i = 0; i < n; ++i) start[i + 1] += start[i];
+    std::vector<int64_t> next(start, start + n);
+    for (Found* block : blocks) {
+        for (const Pair& pair : *block) {
+            const int64_t slot = next[pair.row]++;
+            rows[slot] = pair.row;
+            cols[slot] = pair.col;
+            distances[slot] = pair.sqdist;
+        }
+        Found().swap(*block);
+    }
+}
 
-    // Empties the blocks.
-    FoundByRow(std::vector<Found*>& blocks, int64_t n) : start(n + 1, 0) {
-        for (const Found* block : blocks)
-            for (const Pair& pair : *block) ++start[pair.row + 1];
-        for (int64_t i = 0; i < n; ++i) start[i + 1] += start[i];
-        pairs.resize(start[n]);
-        std::vector<int64_t> next(start.begin(), start.end() - 1);
-        for (Found* block : blocks) {
-            for (const Pair& pair : *block) pairs[next[pair.row]++] = pair;
-            Found().swap(*block);
+// Sort each of the rows begin..end by column.
+inline void sort_found(const int64_t* start, int64_t begin, int64_t end, int64_t* cols,
+                       double* distances) {
+    std::vector<std::pair<int64_t, double>> row;
+    for (int64_t i = begin; i < end; ++i) {
+        row.clear();
+        for (int64_t p = start[i]; p < start[i + 1]; ++p) row.emplace_back(cols[p], distances[p]);
+        std::sort(row.begin(), row.end(),
+                  [](const auto& a, const auto& b) { return a.first < b.first; });
+        for (int64_t p = start[i]; p < start[i + 1]; ++p) {
+            cols[p] = row[p - start[i]].first;
+            distances[p] = row[p - start[i]].second;
         }
     }
-
-    void write(int64_t begin, int64_t end, int64_t* rows, int64_t* cols, double* distances) {
-        for (int64_t i = begin; i < end; ++i) {
-            std::sort(pairs.begin() + start[i], pairs.begin() + start[i + 1],
-                      [](const Pair& a, const Pair& b) { return a.col < b.col; });
-        }
-        for (int64_t p = start[begin]; p < start[end]; ++p) {
-            rows[p] = pairs[p].row;
-            cols[p] = pairs[p].col;
-            distances[p] = pairs[p].sqdist;
-        }
-    }
-};
+}
 
 }  // namespace likewise
