@@ -170,6 +170,8 @@ def test_bad_arguments_get_a_sentence():
         ("queries must be points", lambda: nearest(X[:3], X, 1, exclude_self=True)),
         ("queries must have as many features", lambda: nearest(X[:, :1], X, 1)),
         ("points must be finite", lambda: nearest(X, X + np.nan, 1)),
+        ("points must be finite", lambda: nearest(X, X - np.inf, 1)),
+        ("queries must lie within ±1e150", lambda: nearest(X - 1e160, X, 1)),
         ("points must be a matrix", lambda: nearest(X, X[0], 1)),
         ("n_jobs", lambda: nearest(X, X, 1, n_jobs=0)),
         ("labels must be integer codes", lambda: within_radius_of_other_class(X, ["a"] * 5, 1)),

@@ -6,11 +6,11 @@ propose: their rounding errors are bounded, and whatever the bound leaves open i
 Equal distances are ordered by row number. To search under a metric L, pass ``X @ L.T``.
 """
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from threadpoolctl import threadpool_limits
 
 from likewise import _kernels
 from likewise._kernels import TooManyPairs
@@ -172,7 +172,7 @@ class _Search:
         self.queries = self.points if same else _matrix("queries", queries)
         self.exclude_self = exclude_self
         self.n_jobs = n_jobs
-        self.n_threads = count_threads(n_jobs)
+        count_threads(n_jobs)  # refuse a bad number before any work
         n, self.n_features = self.points.shape
         if self.queries.shape[1] != self.n_features:
             raise ValueError(
@@ -237,10 +237,21 @@ class _Search:
         if len(index):
             finder = NearestNeighbors(n_neighbors=self.n_proposed, algorithm="brute")
             finder.fit(self.centred_points)
-            with threadpool_limits(limits=self.n_threads, user_api="openmp"):
+            with self._openmp_threads():
                 distances, index[:] = finder.kneighbors(self.centred_queries)
             left_out[:] = distances[:, -1] ** 2
         return index, left_out
+
+    def _openmp_threads(self) -> AbstractContextManager[Any]:
+        """Hold scikit-learn's threads to ``n_jobs``; None leaves them as the user set them."""
+        if self.n_jobs is None:
+            return nullcontext()
+        from threadpoolctl import threadpool_limits
+
+        limits: AbstractContextManager[Any] = threadpool_limits(
+            limits=count_threads(self.n_jobs), user_api="openmp"
+        )
+        return limits
 
     def propose_farthest(self) -> tuple[Indices, Reals]:
         """Propose farthest points from blocks of all distances."""
@@ -316,6 +327,12 @@ def _matrix(name: str, values: Any) -> NDArray[np.floating[Any]]:
     matrix: NDArray[np.floating[Any]] = np.ascontiguousarray(given, dtype)
     if matrix.ndim != 2:
         raise ValueError(f"{name} must be a matrix, but its shape is {given.shape}.")
-    if not np.isfinite(matrix).all():
+    largest = max(float(matrix.max(initial=0)), -float(matrix.min(initial=0)))  # keeps a NaN
+    if not np.isfinite(largest):
         raise ValueError(f"{name} must be finite, but it holds NaN or infinity.")
+    if largest > 1e150:
+        raise ValueError(
+            f"{name} must lie within ±1e150, where squared distances are finite, but it holds "
+            f"{largest:.3g}."
+        )
     return matrix

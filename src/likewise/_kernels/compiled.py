@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from likewise._kernels import _native
+import likewise._kernels._native as _native
 from likewise._kernels.common import (
     Floats,
     Indices,
