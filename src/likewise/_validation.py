@@ -7,6 +7,8 @@ This is the one home for differences between scikit-learn's releases in checking
 from __future__ import annotations
 
 import numbers
+import sys
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -149,6 +151,16 @@ def check_labelled(
             f"{min_classes} different classes."
         )
     return X, codes.astype(np.int64), classes
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the user's own line, however many calls of ours (or decorators) lie between."""
+    level = 1
+    frame = sys._getframe(0)
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith(("likewise", "sklearn")):
+        frame = frame.f_back
+        level += 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 def check_finite(X: Any, name: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, ParamSpec, Self, TypeVar, cast
 
@@ -16,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from likewise import _files
 from likewise._progress import progress
-from likewise._validation import Rule, TableLike, check_parameters, check_rows
+from likewise._validation import Rule, TableLike, check_parameters, check_rows, warn_user
 from likewise.metric import row_norms
 from likewise.solvers import Iteration, Solution
 
@@ -114,7 +113,7 @@ class Learner(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
             )
         if found.status != "converged":
             how = _HOW_IT_ENDED[found.status].format(n_iter=found.n_iter)
-            warnings.warn(f"{type(self).__name__} {how}.", ConvergenceWarning, stacklevel=4)
+            warn_user(f"{type(self).__name__} {how}.", ConvergenceWarning)
         self.objective_ = float(found.value)
         self.n_iter_ = found.n_iter
         self.converged_ = found.status == "converged"

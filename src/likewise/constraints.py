@@ -6,7 +6,6 @@ distances are ordered by row number, and a row is never its own neighbour.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from likewise import neighbors
-from likewise._validation import TableLike
+from likewise._validation import TableLike, warn_user
 
 Array = NDArray[Any]
 Index = NDArray[np.int64]
@@ -396,9 +395,7 @@ def _warn_of_contradictions(index: Index, same: NDArray[np.bool_]) -> None:
     said_different = np.bincount(pair, weights=~same) > 0
     contradictory = int((said_same & said_different).sum())
     if contradictory:
-        warnings.warn(
+        warn_user(
             f"{contradictory} pair{'s' * (contradictory != 1)} of rows are given both as alike "
-            "and as different.",
-            UserWarning,
-            stacklevel=4,
+            "and as different."
         )

@@ -1,0 +1,83 @@
+# make demo    install into .venv and compare metrics on handwritten digits
+# make test    everything that CI checks
+# make bench   measure against the rivals, each in the environment it needs
+# make docs    build the documentation
+# make clean   remove what the others made
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+NATIVE := $(wildcard src/likewise/_kernels/native/*)
+BUILD_FILES := pyproject.toml CMakeLists.txt $(NATIVE)
+
+# Tests that use real data find them here if they are there, and skip with a reason if not.
+ifneq ($(wildcard ../shared/data),)
+export LIKEWISE_DATA ?= $(abspath ../shared/data)
+endif
+
+.PHONY: demo test lint types layers tests twins bench docs sanitize clean check-tools
+.DELETE_ON_ERROR:
+
+demo: $(VENV)/.demo
+	$(BIN)/likewise compare digits
+
+test: lint types layers tests
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.test
+	$(BIN)/mypy
+
+layers: $(VENV)/.test
+	$(BIN)/lint-imports
+
+tests: $(VENV)/.test
+	$(BIN)/python -m pytest -q -n 2 -m "not slow"
+
+# The same kernels and the same contract without compiled code.
+twins: $(VENV)/.test
+	LIKEWISE_KERNELS=numpy $(BIN)/python -m pytest -q -n 2 -m "not slow" \
+	  tests/_kernels tests/test_neighbors.py tests/test_contract.py
+
+bench: $(VENV)/.bench
+	$(BIN)/python -m benchmarks environments
+	$(BIN)/python -m benchmarks run
+	$(BIN)/python -m benchmarks page
+
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+# Kernel tests under AddressSanitizer and UBSan, in an environment of their own.
+sanitize: check-tools
+	$(PYTHON) -m venv .venv-sanitize
+	.venv-sanitize/bin/python -m pip install -q --disable-pip-version-check \
+	  -C cmake.define.LIKEWISE_SANITIZE=ON -C build-dir=build/sanitize ".[test]"
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1 \
+	  .venv-sanitize/bin/python -m pytest -q -p no:cacheprovider tests/_kernels
+
+clean:
+	rm -rf $(VENV) .venv-sanitize build dist docs/_build docs/gallery .bench
+
+check-tools:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "likewise needs Python 3.11 or newer: install it, or run make PYTHON=/path/to/python3.11"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "python's venv module is missing: install it (on Debian: apt install python3-venv)"; exit 1; }
+	@case "$(LIKEWISE_BUILD_NATIVE)" in 0|false|no|off) ;; *) command -v $(CXX) >/dev/null || { \
+	  echo "no C++ compiler ($(CXX)): install one (on Debian: apt install g++), or set LIKEWISE_BUILD_NATIVE=0 for a pure-Python build"; exit 1; };; esac
+
+$(VENV)/pyvenv.cfg: | check-tools
+	$(PYTHON) -m venv $(VENV)
+
+# One stamp a set of extras; all install the package in place, so that edits show at once.
+$(VENV)/.demo: EXTRAS :=
+$(VENV)/.test: EXTRAS := [test]
+$(VENV)/.docs: EXTRAS := [docs]
+$(VENV)/.bench: EXTRAS := [bench]
+$(VENV)/.demo $(VENV)/.test $(VENV)/.docs $(VENV)/.bench: $(VENV)/pyvenv.cfg $(BUILD_FILES)
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e ".$(EXTRAS)"
+	@touch $@
