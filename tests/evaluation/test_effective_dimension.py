@@ -12,9 +12,10 @@ def test_equals_the_eigenvalues_of_the_matrix():
     rng = np.random.default_rng(0)
     for threshold in (1e-6, 1e-3, 0.1, 0.9):
         L = rng.normal(size=(6, 9)) * np.logspace(0, -3, 6)[:, None]
-        eigenvalues = np.linalg.eigvalsh(L.T @ L)
+        eigenvalues = np.linalg.svd(L, compute_uv=False) ** 2
         expected = (eigenvalues > threshold * eigenvalues.max()).sum()
         assert effective_dimension(L, threshold) == expected
+        assert effective_dimension(L.T, threshold) == expected
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1.0, 1e150])
@@ -35,7 +36,7 @@ def test_nothing_matters_to_a_zero_metric():
 @pytest.mark.parametrize(
     ("metric", "threshold", "sentence"),
     [
-        (np.eye(2), -1, "threshold is -1"),
+        (np.eye(2), 0, "threshold is 0, but it must be at least 1e-12"),
         (np.eye(2), 1, "threshold is 1"),
         ([1.0, 2.0], 0.1, r"components of shape \(2,\)"),
         ([[np.nan]], 0.1, "a matrix of finite numbers"),

@@ -97,9 +97,9 @@ def compare(
     trials: dict[str, list[_Trial]] = {name: [] for name in estimators}
     failures: dict[str, str] = {}
     steps = _Steps(progress, n_splits * len(estimators))
-    for number, split in enumerate(_splits(problem, standardize, random_state)):
+    for split in _splits(problem, standardize, random_state):
         for name, estimator in estimators.items():
-            steps.begin(f"{name}, split {number + 1} of {n_splits}")
+            steps.begin(f"{name}, split {split.number + 1} of {n_splits}")
             if name not in failures:
                 try:
                     trials[name].append(_try(clone(estimator), split, n_neighbors, n_jobs))
@@ -134,6 +134,7 @@ def compare(
 
 @dataclass(frozen=True)
 class _Split:
+    number: int
     X_train: NDArray[Any]
     y_train: NDArray[np.intp]
     X_test: NDArray[Any]
@@ -146,7 +147,7 @@ class _Trial:
     error: float
     eer: float
     fit_seconds: float
-    rank: int
+    rank: int | None
     warned: str | None
 
 
@@ -166,7 +167,7 @@ def _splits(problem: Problem, standardize: bool, random_state: int) -> Iterator[
         can_pair = np.bincount(y_test).max() > 1
         seed = random_state + number
         pairs = random_pairs(y_test, problem.n_pairs, random_state=seed) if can_pair else None
-        yield _Split(X_train, y_train, X_test, y_test, pairs)
+        yield _Split(number, X_train, y_train, X_test, y_test, pairs)
 
 
 def _try(estimator: Any, split: _Split, n_neighbors: int, n_jobs: int | None) -> _Trial:
@@ -184,7 +185,8 @@ def _try(estimator: Any, split: _Split, n_neighbors: int, n_jobs: int | None) ->
         error=votes.error,
         eer=curve_of_pairs(Z_test, split.pairs).eer if split.pairs else math.nan,
         fit_seconds=fit_seconds,
-        rank=effective_dimension(estimator),
+        # Once only: in thousands of dimensions a rank costs as much as a fit.
+        rank=effective_dimension(estimator) if split.number == 0 else None,
         warned=_one_line(str(caught[0].message)) if caught else None,
     )
 
@@ -198,7 +200,7 @@ def _result(name: str, trials: list[_Trial]) -> MethodResult:
         spread=float(np.std(errors, ddof=1)) if len(errors) > 1 else math.nan,
         eer=float(np.mean(eers)),
         fit_seconds=float(np.median([trial.fit_seconds for trial in trials])),
-        rank=int(np.median([trial.rank for trial in trials])),
+        rank=trials[0].rank or 0,
         errors=errors,
         eers=eers,
         warned=next((trial.warned for trial in trials if trial.warned), None),

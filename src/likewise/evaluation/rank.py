@@ -17,7 +17,7 @@ def effective_dimension(metric: Any, threshold: float = 1e-6) -> int:
     metric : fitted MetricLearner or array-like of shape (n_components, n_features)
         Something with `components_`, or L itself.
     threshold : float, default=1e-6
-        Relative to the largest eigenvalue; at least 0 and below 1.
+        Relative to the largest eigenvalue; at least 1e-12, what lies below is rounding.
 
     Returns
     -------
@@ -30,15 +30,20 @@ def effective_dimension(metric: Any, threshold: float = 1e-6) -> int:
     >>> effective_dimension([[3.0, 0.0, 0.0], [0.0, 0.5, 0.0], [0.0, 0.0, 1e-4]])
     2
     """
-    if not 0 <= threshold < 1:
-        raise ValueError(f"threshold is {threshold!r}, but it must be at least 0 and below 1.")
+    if not 1e-12 <= threshold < 1:
+        raise ValueError(f"threshold is {threshold!r}, but it must be at least 1e-12 and below 1.")
     components = np.asarray(getattr(metric, "components_", metric), dtype=np.float64)
     if components.ndim != 2 or not np.isfinite(components).all():
         raise ValueError(
             f"metric has components of shape {components.shape}, "
             "but they must be a matrix of finite numbers."
         )
-    # The singular values of L are the roots of M's eigenvalues, without squaring their errors.
-    singular = np.linalg.svd(components, compute_uv=False)
-    largest = singular.max(initial=0.0)
-    return int(np.count_nonzero(singular > np.sqrt(threshold) * largest))
+    largest = np.abs(components).max(initial=0.0)
+    if largest == 0:
+        return 0
+    # LLᵀ and LᵀL share their non-zero eigenvalues, so the smaller one will do, and eigenvalues
+    # come several times faster than singular values. Scaled first: squares could overflow.
+    scaled = components / largest
+    wide = scaled.shape[0] <= scaled.shape[1]
+    eigenvalues = np.linalg.eigvalsh(scaled @ scaled.T if wide else scaled.T @ scaled)
+    return int(np.count_nonzero(eigenvalues > threshold * eigenvalues[-1]))

@@ -21,7 +21,7 @@ class MethodResult:
     fit_seconds : float
         Median time of a fit.
     rank : int
-        Directions that matter to the metric: median of `effective_dimension`.
+        Directions that matter to the metric of the first split: its `effective_dimension`.
     errors, eers : tuple of float
         kNN test error and equal error rate of each split, in the order of the splits.
     failed : str or None
