@@ -37,6 +37,13 @@ def main(arguments: list[str] | None = None) -> int:
     runner.add_argument("names", nargs="*", metavar="NAME", help="a name, or how names begin")
     runner.add_argument("--smoke", action="store_true", help="50 rows, one run, nothing written")
     runner.add_argument("--repeats", type=int)
+    runner.add_argument(
+        "--patience",
+        type=float,
+        default=600,
+        metavar="SECONDS",
+        help="how long a benchmark may wait in all for others to leave the machine alone",
+    )
     commands.add_parser("page", help="write results/README.md from all results")
     chosen = parser.parse_args(arguments)
 
@@ -58,7 +65,12 @@ def main(arguments: list[str] | None = None) -> int:
                 check(name)
         return 0
     for name in names:
-        results = run(REGISTRY[name], smoke=chosen.smoke, repeats=chosen.repeats)
+        results = run(
+            REGISTRY[name],
+            smoke=chosen.smoke,
+            repeats=chosen.repeats,
+            patience_s=chosen.patience,
+        )
         if not chosen.smoke:
             (RESULTS / f"{name}.json").write_text(json.dumps(results, indent=1) + "\n")
         print(page.section(results))

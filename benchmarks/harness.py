@@ -6,7 +6,8 @@ answer or is not installed becomes a row that says so.
 
 Turns alone do not make a busy machine fair: with one of two cores taken by others, threads that
 spin while they wait (BLAS, OpenMP) were seen to slow down eight times, and ours two times. So what
-others use is measured during each run, whoever runs, and a disturbed run is made again.
+others use is measured during each run, whoever runs; a run waits for a calm moment, and a disturbed
+one is made again, for as long as our patience lasts.
 """
 
 from __future__ import annotations
@@ -33,11 +34,8 @@ from benchmarks import data, environments, worker
 
 HERE = Path(__file__).resolve().parent
 OURS = "likewise"
-# Cores that others may use during a run before it counts as disturbed, and how often it is then
-# made again, unless it is so long that it will hardly ever be alone.
+# Cores that others may use during a run before it counts as disturbed.
 DISTURBED = 0.1
-MORE_TRIES = 5
-LONG_S = 30
 REGISTRY: dict[str, Benchmark] = {}
 
 Arrays = Mapping[str, NDArray]
@@ -130,13 +128,20 @@ def benchmark(
     return declare
 
 
-def run(bench: Benchmark, *, smoke: bool = False, repeats: int | None = None) -> dict[str, Any]:
+def run(
+    bench: Benchmark,
+    *,
+    smoke: bool = False,
+    repeats: int | None = None,
+    patience_s: float = 600,
+) -> dict[str, Any]:
     """Run a benchmark and return its results, ready to be written as JSON."""
     load_before = os.getloadavg()[0]
     repeats = repeats or (1 if smoke else bench.repeats)
+    patience = Patience(0 if smoke else patience_s)
     rows = []
     for dataset in bench.smoke_datasets if smoke else bench.datasets:
-        rows += _run_dataset(bench, dataset, smoke=smoke, repeats=repeats)
+        rows += _run_dataset(bench, dataset, smoke=smoke, repeats=repeats, patience=patience)
     return {
         "benchmark": bench.name,
         "about": (type(bench).__doc__ or "").strip(),
@@ -210,22 +215,38 @@ def call(rival: Rival, arrays_file: Path, *, threads: int, budget_s: float) -> t
             return json.loads(reply.read_text()), dict(archive)
 
 
+@dataclass
+class Patience:
+    """Seconds that a benchmark may still spend on waiting and on making runs again."""
+
+    left_s: float
+
+    def wait_for_calm(self, window_s: float = 0.5) -> None:
+        """Return once others have used next to nothing for a while, or patience has run out."""
+        calm = False
+        while not calm and self.left_s > 0:
+            before = _cpu_used_by_others()
+            time.sleep(window_s)
+            calm = _cpu_used_by_others() - before <= DISTURBED * window_s
+            self.left_s -= 0 if calm else window_s
+
+
 def call_undisturbed(
-    rival: Rival, arrays_file: Path, *, threads: int, budget_s: float, more_tries: int
+    rival: Rival, arrays_file: Path, *, threads: int, budget_s: float, patience: Patience
 ) -> tuple[dict, Arrays]:
     """Run a rival until others leave the machine alone; of several runs return the calmest."""
     calmest = None
-    for attempt in range(1 + more_tries):
-        time.sleep(attempt)
+    while True:
+        patience.wait_for_calm()
         before, started = _cpu_used_by_others(), time.perf_counter()
         measured, result = call(rival, arrays_file, threads=threads, budget_s=budget_s)
         took = time.perf_counter() - started
         measured["others_cores"] = max(0.0, _cpu_used_by_others() - before) / took
         if calmest is None or measured["others_cores"] < calmest[0]["others_cores"]:
             calmest = measured, result
-        if measured["others_cores"] <= DISTURBED or took > LONG_S:
-            break
-    return calmest
+        if measured["others_cores"] <= DISTURBED or patience.left_s <= 0:
+            return calmest
+        patience.left_s -= took
 
 
 def _cpu_used_by_others() -> float:
@@ -240,7 +261,9 @@ def _cpu_used_by_others() -> float:
     return busy - sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
-def _run_dataset(bench: Benchmark, dataset: str, *, smoke: bool, repeats: int) -> list[dict]:
+def _run_dataset(
+    bench: Benchmark, dataset: str, *, smoke: bool, repeats: int, patience: Patience
+) -> list[dict]:
     try:
         X, y = data.load(dataset, smoke=smoke)
     except (OSError, ValueError) as error:
@@ -266,7 +289,7 @@ def _run_dataset(bench: Benchmark, dataset: str, *, smoke: bool, repeats: int) -
                         arrays_file,
                         threads=bench.threads,
                         budget_s=bench.budget_s,
-                        more_tries=0 if smoke else MORE_TRIES,
+                        patience=patience,
                     )
                     measured |= bench.score(result, arrays, reference)
                 except WrongAnswerError as error:

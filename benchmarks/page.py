@@ -31,8 +31,8 @@ itself is imported before the clock starts); *CPU* is the processor time of the 
 threads together; *peak* is the most memory the process ever held, of which *after imports* is what
 it held, with its data, before the first call. Numbers are medians, with the lowest and the highest
 run in brackets; × is the ratio to ours, so above 1 we are better. Ratios, not times, carry over to
-other machines. A run during which other programs used more than a tenth of a core is made again, a
-few times; what remains disturbed is named.
+other machines. Runs wait until other programs use less than a tenth of a core, and are made again
+if one used more meanwhile; patience has an end, and what remained disturbed is named.
 """
 
 

@@ -12,6 +12,7 @@ from benchmarks.harness import (
     OURS,
     Benchmark,
     NoResultError,
+    Patience,
     Rival,
     WrongAnswerError,
     benchmark,
@@ -125,7 +126,7 @@ def test_a_missing_environment_is_a_row_not_a_crash(arrays, monkeypatch, tmp_pat
     assert caught.value.status == "not installed"
 
 
-def tries_until_calm(monkeypatch, others, *, more_tries):
+def tries_until_calm(monkeypatch, others, *, patience_s):
     """Return the kept run's number and what others used, where run i sees ``others[i]`` cores."""
     clock, runs = [0.0], []
 
@@ -135,19 +136,38 @@ def tries_until_calm(monkeypatch, others, *, more_tries):
         return {"run": runs[-1]}, {}
 
     monkeypatch.setattr(harness, "call", one_second)
-    monkeypatch.setattr(harness.time, "sleep", lambda _: None)
+    monkeypatch.setattr(Patience, "wait_for_calm", lambda _: None)
     monkeypatch.setattr(harness.time, "perf_counter", lambda: clock[0])
     monkeypatch.setattr(harness, "_cpu_used_by_others", lambda: sum(others[: len(runs)]))
-    kept, _ = call_undisturbed(None, None, threads=1, budget_s=1, more_tries=more_tries)
+    patience = Patience(patience_s)
+    kept, _ = call_undisturbed(None, None, threads=1, budget_s=1, patience=patience)
     return len(runs), kept["run"], pytest.approx(kept["others_cores"])
 
 
 def test_a_disturbed_run_is_made_again(monkeypatch):
-    assert tries_until_calm(monkeypatch, [0.9, 0.5, 0.05, 0.0], more_tries=5) == (3, 2, 0.05)
+    assert tries_until_calm(monkeypatch, [0.9, 0.5, 0.05, 0.0], patience_s=5) == (3, 2, 0.05)
     monkeypatch.undo()
-    assert tries_until_calm(monkeypatch, [0.9, 0.5, 0.7, 0.0], more_tries=2) == (3, 1, 0.5)
+    assert tries_until_calm(monkeypatch, [0.9, 0.5, 0.7, 0.0], patience_s=2) == (3, 1, 0.5)
     monkeypatch.undo()
-    assert tries_until_calm(monkeypatch, [0.0, 0.9], more_tries=5) == (1, 0, 0.0)
+    assert tries_until_calm(monkeypatch, [0.0, 0.9], patience_s=5) == (1, 0, 0.0)
+
+
+def test_waiting_for_calm_ends_with_patience(monkeypatch):
+    used = [0.0]
+
+    def sleep(seconds):
+        used[0] += seconds  # one core busy, for ever
+
+    monkeypatch.setattr(harness.time, "sleep", sleep)
+    monkeypatch.setattr(harness, "_cpu_used_by_others", lambda: used[0])
+    patience = Patience(2)
+    patience.wait_for_calm()
+    assert patience.left_s == 0
+    assert used[0] == 2
+    monkeypatch.setattr(harness, "_cpu_used_by_others", lambda: 0.0)
+    patience = Patience(2)
+    patience.wait_for_calm()
+    assert patience.left_s == 2
 
 
 def test_what_others_use_is_seen_and_our_own_work_is_not():
@@ -193,7 +213,7 @@ def test_a_run_has_a_row_for_every_rival_and_data_set(summing, monkeypatch):
         raise FileNotFoundError("put absent.npz in a folder and name the folder in LIKEWISE_DATA")
 
     monkeypatch.setitem(data.DATASETS, "absent", (4, read))
-    results = json.loads(json.dumps(run(summing)))
+    results = json.loads(json.dumps(run(summing, patience_s=0)))
     status = {(row["dataset"], row["rival"]): row["status"] for row in results["rows"]}
     assert status == {
         ("iris", OURS): "ok",
