@@ -6,10 +6,12 @@ This is the one home for differences between scikit-learn's releases in checking
 
 from __future__ import annotations
 
+import itertools
 import numbers
 import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -111,16 +113,17 @@ def check_rows(
     `reset=True` (fitting) learns the feature count and names, `reset=False` compares with them.
     """
     _check_two_dimensional(X, name)
-    checked = validate_data(
-        estimator,
-        X,
-        reset=reset,
-        dtype=FLOAT_TYPES,
-        order="C",
-        accept_sparse="csr" if accept_sparse else False,
-        ensure_all_finite=False,
-        ensure_min_samples=min_rows,
-    )
+    with _text_named(name):
+        checked = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            dtype=FLOAT_TYPES,
+            order="C",
+            accept_sparse="csr" if accept_sparse else False,
+            ensure_all_finite=False,
+            ensure_min_samples=min_rows,
+        )
     check_finite(checked, name)
     return checked
 
@@ -130,27 +133,79 @@ def check_labelled(
 ) -> tuple[Any, NDArray[np.int64], NDArray[Any]]:
     """Return `X`, the labels as codes 0…c-1, and the c labels in sorted order."""
     _check_two_dimensional(X, "X")
-    if y is not None and hasattr(X, "shape") and len(y) != X.shape[0]:
-        raise ValueError(f"X has {X.shape[0]} rows but y has {len(y)} labels; they must match.")
-    X, y = validate_data(
-        estimator,
-        X,
-        y,
-        dtype=FLOAT_TYPES,
-        order="C",
-        accept_sparse="csr" if accept_sparse else False,
-        ensure_all_finite=False,
-    )
+    n_rows, n_labels = _length(X), _length(y)
+    if n_rows is not None and n_labels is not None and n_rows != n_labels:
+        raise ValueError(f"X has {n_rows} rows but y has {n_labels} labels; they must match.")
+    with _text_named("X"):
+        X, y = validate_data(
+            estimator,
+            X,
+            y,
+            dtype=FLOAT_TYPES,
+            order="C",
+            accept_sparse="csr" if accept_sparse else False,
+            ensure_all_finite=False,
+        )
     check_finite(X, "X")
     check_classification_targets(y)
-    classes, codes = np.unique(y, return_inverse=True)
+    classes, codes = codes_of(y)
     if len(classes) < min_classes:
         # "class" has to stand in the sentence: scikit-learn's own checks look for the word.
         raise ValueError(
-            f"y has one class ({classes[0]!r}), but {type(estimator).__name__} needs at least "
+            f"y has one class ({shown(classes[0])}), but {type(estimator).__name__} needs at least "
             f"{min_classes} different classes."
         )
-    return X, codes.astype(np.int64), classes
+    return X, codes, classes
+
+
+def codes_of(y: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the different labels in sorted order, and each label as its place among them."""
+    try:
+        classes, codes = np.unique(np.asarray(y), return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(label).__name__ for label in np.asarray(y).flat})
+        raise ValueError(
+            f"y mixes labels of the types {' and '.join(kinds)}, but they must be of one type."
+        ) from None
+    return classes, codes.astype(np.int64)
+
+
+def shown(value: Any) -> str:
+    """Write a value in a sentence as the user did: a label 3, not np.int64(3)."""
+    return repr(value.item() if isinstance(value, np.generic) else value)
+
+
+def check_row_numbers(given: Any, name: str, width: int, n_rows: int) -> NDArray[np.int64]:
+    """Return a table of row numbers of X, `width` different ones a row."""
+    index = whole_numbers(given, name)
+    if not index.size:
+        raise ValueError(f"{name} is empty, but at least one row of {width} numbers is needed.")
+    if index.ndim != 2 or index.shape[1] != width:
+        raise ValueError(f"{name} has shape {index.shape}, but (n, {width}) is needed.")
+    outside = (index < 0) | (index >= n_rows)
+    if outside.any():
+        raise ValueError(
+            f"{name} holds row number {index[outside][0]}, but X has rows 0 to {n_rows - 1}."
+        )
+    for left, right in itertools.combinations(range(width), 2):
+        twice = np.flatnonzero(index[:, left] == index[:, right])
+        if len(twice):
+            raise ValueError(
+                f"{name}[{twice[0]}] names row {index[twice[0], left]} twice, but its rows must be "
+                "different."
+            )
+    return index
+
+
+def whole_numbers(given: Any, name: str) -> NDArray[np.int64]:
+    """Return whole numbers as they were given; nothing is rounded to become one."""
+    try:
+        numbers = np.asarray(given)
+    except ValueError:
+        raise ValueError(f"{name} has rows of different lengths, but needs a table.") from None
+    if numbers.size and numbers.dtype.kind not in "iu":
+        raise ValueError(f"{name} holds {numbers.dtype} values, but row numbers must be integers.")
+    return np.ascontiguousarray(numbers, dtype=np.int64)
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
@@ -174,20 +229,47 @@ def check_finite(X: Any, name: str) -> None:
     bad = ~np.isfinite(values)
     if not bad.any():
         return
-    what = "NaN" if np.isnan(values[bad]).any() else "infinity"
-    if sp.issparse(X):
-        where = f"{int(bad.sum())} stored values"
+    what = "NaN" if np.isnan(values[bad][0]) else "infinity"
+    if sparse:
+        where = _counted(int(bad.sum()), "stored value")
     else:
         row, column = np.argwhere(bad)[0]
-        where = f"{int(bad.any(axis=1).sum())} rows (first in row {row}, column {column})"
+        where = _counted(int(bad.any(axis=1).sum()), "row")
+        where = f"{where} (first in row {row}, column {column})"
     raise ValueError(f"Input {name} contains {what} in {where}; only finite numbers are allowed.")
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
+@contextmanager
+def _text_named(name: str) -> Iterator[None]:
+    """Say which argument holds text: scikit-learn's message does not."""
+    try:
+        yield
+    except ValueError as error:
+        complaint, _, text = str(error).partition("could not convert string to float: ")
+        if complaint or not text:
+            raise
+        text = text.removeprefix("np.str_(").removesuffix(")")
+        raise ValueError(f"{name} holds the text {text}, but only numbers are allowed.") from None
+
+
+def _length(values: Any) -> int | None:
+    """Return the number of rows or labels, or None where that is for scikit-learn to say."""
+    if hasattr(values, "shape"):
+        return int(values.shape[0]) if values.shape else None
+    return len(values) if isinstance(values, list | tuple) else None
 
 
 def _check_two_dimensional(X: Any, name: str) -> None:
     """Tell a vector from a table before scikit-learn prints the whole array."""
     dimensions = getattr(X, "ndim", None)
     if dimensions is None and isinstance(X, list | tuple) and not any(map(sp.issparse, X)):
-        dimensions = 1 if X and np.isscalar(X[0]) else 2
+        dimensions = 1 if not X or np.isscalar(X[0]) else 2
+    if X is None or np.isscalar(X):
+        raise ValueError(f"{name} is {X!r}, but a table of rows is needed.")
     if dimensions is not None and dimensions != 2:
         raise ValueError(
             f"{name} has {dimensions} dimension{'s' * (dimensions != 1)}, but a table of rows is "

@@ -11,17 +11,28 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from likewise import neighbors
-from likewise._validation import TableLike, warn_user
+from likewise._validation import (
+    TableLike,
+    at_least,
+    check_finite,
+    check_parameters,
+    check_row_numbers,
+    codes_of,
+    shown,
+    warn_user,
+    whole_numbers,
+)
 
 Array = NDArray[Any]
 Index = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pairs:
     """Pairs of rows that are alike or not; unpacks as ``index, same``.
 
@@ -44,7 +55,7 @@ class Pairs:
         return len(self.index)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Triplets:
     """Rows (anchor, positive, negative): the anchor is more like the second than the third.
 
@@ -71,21 +82,21 @@ def as_pairs(pairs: ArrayLike, same: ArrayLike, n_rows: int) -> Pairs:
     >>> as_pairs([[0, 1], [0, 2]], [True, False], n_rows=3).same
     array([ True, False])
     """
-    index = _row_numbers(pairs, "pairs", 2, n_rows)
+    index = check_row_numbers(pairs, "pairs", 2, n_rows)
     answers = np.asarray(same)
     if answers.shape != (len(index),):
         raise ValueError(
             f"same has shape {answers.shape}, but {len(index)} pairs need shape ({len(index)},)."
         )
     if answers.dtype != np.bool_:
-        known = np.isin(answers, (-1, 1)) if answers.dtype.kind in "iuf" else np.array([False])
+        numeric = answers.dtype.kind in "iuf"
+        known = np.isin(answers, (-1, 1)) if numeric else np.zeros(len(answers), dtype=bool)
         if not known.all():
             raise ValueError(
-                f"same holds {answers[~known][0] if known.shape == answers.shape else answers[0]!r}"
-                ", but only True/False or 1/-1 are allowed."
+                f"same holds {shown(answers[~known][0])}, but only True/False or 1/-1 are allowed."
             )
         answers = answers > 0
-    _warn_of_contradictions(index, answers)
+    _warn_of_contradictions(index, answers, n_rows)
     return Pairs(index, answers)
 
 
@@ -99,7 +110,7 @@ def as_triplets(triplets: ArrayLike | Triplets, n_rows: int) -> Triplets:
     """
     if isinstance(triplets, Triplets):
         triplets = triplets.index
-    return Triplets(_row_numbers(triplets, "triplets", 3, n_rows))
+    return Triplets(check_row_numbers(triplets, "triplets", 3, n_rows))
 
 
 def target_neighbors(
@@ -112,15 +123,7 @@ def target_neighbors(
     >>> target_neighbors([[0.0], [1.0], [5.0], [6.0]], ["a", "a", "b", "b"], 1).ravel()
     array([1, 0, 3, 2])
     """
-    X, codes, classes = _labelled(X, y)
-    _require_class_sizes(codes, classes, n_neighbors, "n_neighbors")
-    found = np.empty((len(X), n_neighbors), dtype=np.int64)
-    for code in range(len(classes)):
-        members = np.flatnonzero(codes == code)
-        rows = X[members]
-        _, index = neighbors.nearest(rows, rows, n_neighbors, exclude_self=True, n_jobs=n_jobs)
-        found[members] = members[index]
-    return found
+    return _of_own_class(_Labelled.checked(X, y), n_neighbors, "n_neighbors", n_jobs)
 
 
 def random_pairs(
@@ -136,12 +139,11 @@ def random_pairs(
     >>> random_pairs(["a", "a", "b", "b"], 4, random_state=0).same
     array([ True, False,  True, False])
     """
-    codes = _codes(y)
-    if n_pairs < 1:
-        raise ValueError(f"n_pairs={n_pairs} is not allowed: at least 1 pair is needed.")
+    _, codes = _codes_and_classes(y)
+    check_parameters("random_pairs", {"n_pairs": n_pairs}, {"n_pairs": at_least(1)})
     n_rows = len(codes)
     if n_rows < 2:
-        raise ValueError(f"y has {n_rows} label, but a pair needs at least 2.")
+        raise ValueError(f"y has length {n_rows}, but a pair needs at least 2 labels.")
     random = check_random_state(random_state)
     counts = np.bincount(codes)
     same = np.arange(n_pairs) % 2 == 0
@@ -188,8 +190,9 @@ def nearest_and_farthest_pairs(
     >>> pairs.index[:2].tolist()
     [[0, 1], [0, 3]]
     """
-    same = target_neighbors(X, y, n_neighbors, n_jobs=n_jobs)
-    different = _of_other_classes(X, y, n_neighbors, neighbors.farthest, n_jobs)
+    data = _Labelled.checked(X, y)
+    same = _of_own_class(data, n_neighbors, "n_neighbors", n_jobs)
+    different = _of_other_classes(data, n_neighbors, "n_neighbors", neighbors.farthest, n_jobs)
     return _pairs_of(same, different)
 
 
@@ -212,8 +215,9 @@ def doublets(
     >>> pairs.index[:2].tolist()
     [[0, 1], [0, 2]]
     """
-    same = target_neighbors(X, y, n_same, n_jobs=n_jobs)
-    different = _of_other_classes(X, y, n_different, neighbors.nearest, n_jobs)
+    data = _Labelled.checked(X, y)
+    same = _of_own_class(data, n_same, "n_same", n_jobs)
+    different = _of_other_classes(data, n_different, "n_different", neighbors.nearest, n_jobs)
     return _pairs_of(same, different)
 
 
@@ -234,8 +238,9 @@ def triplets(
     >>> triplets([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1], 1, 1).index[0].tolist()
     [0, 1, 2]
     """
-    same = target_neighbors(X, y, n_same, n_jobs=n_jobs)
-    different = _of_other_classes(X, y, n_different, neighbors.nearest, n_jobs)
+    data = _Labelled.checked(X, y)
+    same = _of_own_class(data, n_same, "n_same", n_jobs)
+    different = _of_other_classes(data, n_different, "n_different", neighbors.nearest, n_jobs)
     n_rows = len(same)
     index = np.empty((n_rows, n_same, n_different, 3), dtype=np.int64)
     index[..., 0] = np.arange(n_rows)[:, None, None]
@@ -244,7 +249,9 @@ def triplets(
     return Triplets(index.reshape(-1, 3))
 
 
-def pairs_from_chunks(chunks: ArrayLike | Sequence[Sequence[int]]) -> Pairs:
+def pairs_from_chunks(
+    chunks: ArrayLike | Sequence[Sequence[int]], n_rows: int | None = None
+) -> Pairs:
     """Turn groups of rows known to be alike into a chain of *same* pairs.
 
     Parameters
@@ -252,6 +259,8 @@ def pairs_from_chunks(chunks: ArrayLike | Sequence[Sequence[int]]) -> Pairs:
     chunks : list of lists of row numbers, or int array of shape (n_rows,)
         Either the groups themselves, or the group number of each row with -1 for none. Rows of
         one group are joined one to the next, which is enough to connect the group.
+    n_rows : int, optional
+        How many rows X has; if given, `chunks` must fit it.
 
     Examples
     --------
@@ -260,9 +269,8 @@ def pairs_from_chunks(chunks: ArrayLike | Sequence[Sequence[int]]) -> Pairs:
     >>> pairs_from_chunks([0, 0, -1, 0]).index.tolist()
     [[0, 1], [1, 3]]
     """
-    links = [
-        np.column_stack([group[:-1], group[1:]]) for group in _groups(chunks) if len(group) > 1
-    ]
+    groups = _groups(chunks, n_rows)
+    links = [np.column_stack([group[:-1], group[1:]]) for group in groups if len(group) > 1]
     if not links:
         raise ValueError("chunks has no group of two or more rows, so that nothing is alike.")
     index = np.concatenate(links)
@@ -289,12 +297,47 @@ def chunks_from_pairs(pairs: Pairs, n_rows: int) -> Index:
     return numbers
 
 
-def _groups(chunks: Any) -> list[Index]:
-    flat = not any(np.ndim(item) for item in chunks)
-    if not flat:
-        return [_whole_numbers(group, "chunks") for group in chunks]
-    numbers = _whole_numbers(chunks, "chunks")
-    return [np.flatnonzero(numbers == number) for number in np.unique(numbers[numbers >= 0])]
+def _groups(chunks: Any, n_rows: int | None) -> list[Index]:
+    """Return the rows of each group, whichever way they were written."""
+    listed = chunks.ndim != 1 if isinstance(chunks, np.ndarray) else any(map(np.ndim, chunks))
+    if listed:
+        groups = [whole_numbers(group, "chunks").ravel() for group in chunks]
+        _check_groups(groups, n_rows)
+        return groups
+    numbers = whole_numbers(chunks, "chunks")
+    if n_rows is not None and len(numbers) not in (0, n_rows):
+        raise ValueError(
+            f"chunks has {len(numbers)} group numbers, but X has {n_rows} rows; they must match."
+        )
+    if len(numbers) and numbers.min() < -1:
+        raise ValueError(
+            f"chunks holds group number {numbers.min()}, but only -1 (no group) is allowed below 0."
+        )
+    grouped = np.flatnonzero(numbers >= 0)
+    return _split(np.unique(numbers[grouped], return_inverse=True)[1], grouped)
+
+
+def _check_groups(groups: list[Index], n_rows: int | None) -> None:
+    rows = np.concatenate(groups)
+    place = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+    outside = rows[(rows < 0) | (rows >= (np.inf if n_rows is None else n_rows))]
+    if len(outside):
+        last = "" if n_rows is None else f" to {n_rows - 1}"
+        raise ValueError(f"chunks holds row number {outside[0]}, but X has rows 0{last}.")
+    order = np.lexsort((rows, place))
+    rows, place = rows[order], place[order]
+    twice = np.flatnonzero((np.diff(rows) == 0) & (np.diff(place) == 0))
+    if len(twice):
+        raise ValueError(
+            f"chunks[{place[twice[0]]}] names row {rows[twice[0]]} twice, but its rows must be "
+            "different."
+        )
+
+
+def _split(codes: Index, rows: Index) -> list[Index]:
+    """Return the `rows` of each code in turn."""
+    order = np.argsort(codes, kind="stable")
+    return np.split(rows[order], np.cumsum(np.bincount(codes))[:-1])
 
 
 def _pairs_of(same: Index, different: Index) -> Pairs:
@@ -305,51 +348,78 @@ def _pairs_of(same: Index, different: Index) -> Pairs:
     return Pairs(np.column_stack([anchors, partners.ravel()]), np.tile(alike, len(partners)))
 
 
-def _of_other_classes(X: Any, y: Any, count: int, search: Any, n_jobs: int | None) -> Index:
-    X, codes, classes = _labelled(X, y)
-    if len(classes) < 2:
-        raise ValueError(f"y has one class ({classes[0]!r}), but at least 2 are needed.")
-    others = len(X) - np.bincount(codes)
-    if others.min() < count:
-        code = int(others.argmin())
-        raise ValueError(
-            f"There are {others[code]} rows outside class {classes[code]!r}, but {count} "
-            "different-class neighbours were asked for."
-        )
-    found = np.empty((len(X), count), dtype=np.int64)
-    for code in range(len(classes)):
-        own, other = np.flatnonzero(codes == code), np.flatnonzero(codes != code)
-        found[own] = other[search(X[own], X[other], count, n_jobs=n_jobs)[1]]
-    return found
+@dataclass(frozen=True, eq=False)
+class _Labelled:
+    """Rows and their classes, checked once."""
+
+    X: Array
+    codes: Index
+    classes: Array
+
+    @classmethod
+    def checked(cls, X: Any, y: Any) -> _Labelled:
+        if sp.issparse(X):
+            raise ValueError("X is sparse, but a dense table is needed: X.toarray() makes one.")
+        X = np.asarray(X)
+        if X.ndim != 2:
+            raise ValueError(f"X has {X.ndim} dimensions, but a table of rows is needed.")
+        if X.dtype not in (np.float32, np.float64):
+            X = X.astype(np.float64)
+        check_finite(X, "X")
+        classes, codes = _codes_and_classes(y)
+        if len(codes) != len(X):
+            raise ValueError(f"X has {len(X)} rows but y has {len(codes)} labels; they must match.")
+        return cls(X, codes, classes)
+
+    def members(self) -> list[Index]:
+        return _split(self.codes, np.arange(len(self.codes)))
 
 
-def _require_class_sizes(codes: Index, classes: Array, count: int, name: str) -> None:
-    if count < 1:
-        raise ValueError(f"{name}={count} is not allowed: a whole number of at least 1 is needed.")
-    sizes = np.bincount(codes)
+def _of_own_class(data: _Labelled, count: int, name: str, n_jobs: int | None) -> Index:
+    check_parameters("a search", {name: count}, {name: at_least(1)})
+    sizes = np.bincount(data.codes)
     smallest = int(sizes.argmin())
     if sizes[smallest] < count + 1:
         raise ValueError(
-            f"Class {classes[smallest]!r} has {sizes[smallest]} "
+            f"Class {shown(data.classes[smallest])} has {sizes[smallest]} "
             f"row{'s' * (sizes[smallest] != 1)}, but {name}={count} needs at least {count + 1} "
             "in every class (a row is not its own neighbour)."
         )
+    found = np.empty((len(data.X), count), dtype=np.int64)
+    for members in data.members():
+        rows = data.X[members]
+        _, index = neighbors.nearest(rows, rows, count, exclude_self=True, n_jobs=n_jobs)
+        found[members] = members[index]
+    return found
 
 
-def _labelled(X: Any, y: Any) -> tuple[Array, Index, Array]:
-    X = np.asarray(X)
-    if X.ndim != 2:
-        raise ValueError(f"X has {X.ndim} dimensions, but a table of rows is needed.")
-    if X.dtype not in (np.float32, np.float64):
-        X = X.astype(np.float64)
-    classes, codes = np.unique(np.asarray(y), return_inverse=True)
-    if len(codes) != len(X):
-        raise ValueError(f"X has {len(X)} rows but y has {len(codes)} labels; they must match.")
-    return X, codes.astype(np.int64), classes
+def _of_other_classes(
+    data: _Labelled, count: int, name: str, search: Any, n_jobs: int | None
+) -> Index:
+    check_parameters("a search", {name: count}, {name: at_least(1)})
+    if len(data.classes) < 2:
+        raise ValueError(f"y has one class ({shown(data.classes[0])}), but at least 2 are needed.")
+    others = len(data.X) - np.bincount(data.codes)
+    if others.min() < count:
+        code = int(others.argmin())
+        raise ValueError(
+            f"There are {others[code]} rows outside class {shown(data.classes[code])}, but "
+            f"{name}={count} were asked for."
+        )
+    found = np.empty((len(data.X), count), dtype=np.int64)
+    for code, own in enumerate(data.members()):
+        other = np.flatnonzero(data.codes != code)
+        found[own] = other[search(data.X[own], data.X[other], count, n_jobs=n_jobs)[1]]
+    return found
 
 
-def _codes(y: Any) -> Index:
-    return np.unique(np.asarray(y), return_inverse=True)[1].astype(np.int64)
+def _codes_and_classes(y: Any) -> tuple[Array, Index]:
+    labels = np.asarray(y)
+    if labels.ndim != 1:
+        raise ValueError(f"y has shape {labels.shape}, but one label a row is needed.")
+    if labels.dtype.kind == "f" and np.isnan(labels).any():
+        raise ValueError("y contains NaN, but every row needs a label.")
+    return codes_of(labels)
 
 
 def _codes_by_first_row(labels: Array) -> Index:
@@ -359,43 +429,11 @@ def _codes_by_first_row(labels: Array) -> Index:
     return rank[codes]
 
 
-def _row_numbers(given: Any, name: str, width: int, n_rows: int) -> Index:
-    index = _whole_numbers(given, name)
-    if index.ndim != 2 or index.shape[1] != width:
-        raise ValueError(f"{name} has shape {index.shape}, but (n, {width}) is needed.")
-    if not len(index):
-        raise ValueError(f"{name} is empty, but at least one row of {width} numbers is needed.")
-    outside = (index < 0) | (index >= n_rows)
-    if outside.any():
-        raise ValueError(
-            f"{name} holds row number {index[outside][0]}, but X has rows 0 to {n_rows - 1}."
-        )
-    for left in range(width):
-        for right in range(left + 1, width):
-            twice = np.flatnonzero(index[:, left] == index[:, right])
-            if len(twice):
-                raise ValueError(
-                    f"{name}[{twice[0]}] names row {index[twice[0], left]} twice, but its rows "
-                    "must be different."
-                )
-    return index
-
-
-def _whole_numbers(given: Any, name: str) -> Index:
-    numbers = np.asarray(given)
-    if numbers.size and numbers.dtype.kind not in "iu":
-        raise ValueError(f"{name} holds {numbers.dtype} values, but row numbers must be integers.")
-    return np.ascontiguousarray(numbers, dtype=np.int64)
-
-
-def _warn_of_contradictions(index: Index, same: NDArray[np.bool_]) -> None:
-    ordered = np.sort(index, axis=1)
-    _, pair = np.unique(ordered, axis=0, return_inverse=True)
-    said_same = np.bincount(pair, weights=same) > 0
-    said_different = np.bincount(pair, weights=~same) > 0
-    contradictory = int((said_same & said_different).sum())
+def _warn_of_contradictions(index: Index, same: NDArray[np.bool_], n_rows: int) -> None:
+    key = index.min(axis=1) * n_rows + index.max(axis=1)
+    contradictory = len(np.intersect1d(key[same], key[~same]))
     if contradictory:
         warn_user(
-            f"{contradictory} pair{'s' * (contradictory != 1)} of rows are given both as alike "
-            "and as different."
+            f"{contradictory} pair{'s' * (contradictory != 1)} of rows "
+            f"{'is' if contradictory == 1 else 'are'} given both as alike and as different."
         )

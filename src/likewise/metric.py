@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.linalg import eigh, svd
+from scipy.linalg import eigh, qr, svd
+
+from likewise._threads import run_blocks
 
 Array = NDArray[Any]
+Result = TypeVar("Result")
+
+
+def on_one_thread(compute: Callable[[], Result]) -> Result:
+    """Run dense algebra on one BLAS thread: with more, the last bits depend on their number."""
+    return run_blocks(lambda start, stop: compute(), 1, 1)[0]
 
 
 def nearest_psd(matrix: Array) -> Array:
@@ -23,11 +32,16 @@ def nearest_psd(matrix: Array) -> Array:
     array([[2., 0.],
            [0., 0.]])
     """
-    values, vectors = eigh(_symmetric(matrix))
-    if values[0] >= 0:
-        return _symmetric(matrix)
-    kept = values > 0
-    return _symmetric((vectors[:, kept] * values[kept]) @ vectors[:, kept].T)
+    symmetric = _symmetric(matrix)
+
+    def project() -> Array:
+        values, vectors = eigh(symmetric)
+        if values[0] >= 0:
+            return symmetric
+        kept = values > 0
+        return _symmetric((vectors[:, kept] * values[kept]) @ vectors[:, kept].T)
+
+    return on_one_thread(project)
 
 
 def canonical_components(matrix: Array, n_components: int | None = None) -> Array:
@@ -44,7 +58,7 @@ def canonical_components(matrix: Array, n_components: int | None = None) -> Arra
     array([[0., 2.],
            [1., 0.]])
     """
-    values, vectors = eigh(_symmetric(matrix))
+    values, vectors = on_one_thread(lambda: eigh(_symmetric(matrix)))
     roots = np.sqrt(np.maximum(values[::-1], 0))
     components = roots[:, None] * vectors.T[::-1]
     return np.ascontiguousarray(with_positive_peaks(components)[:n_components])
@@ -60,11 +74,19 @@ def canonical_form(components: Array) -> Array:
     array([[0., 2.],
            [1., 0.]])
     """
-    _, values, vectors = svd(components, full_matrices=False)
     n_features = components.shape[1]
-    rows = np.zeros((n_features, n_features))
-    rows[: len(values)] = with_positive_peaks(values[:, None] * vectors)
-    return rows
+    canonical = np.zeros((n_features, n_features))
+
+    def rotate() -> Array:
+        # Rotating L keeps each of its columns to the last digits; multiplying the factors of its
+        # SVD would lose the columns of features whose units make them small.
+        tall = len(components) > n_features
+        rows = qr(components, mode="r")[0][:n_features] if tall else components
+        return np.asarray(svd(rows)[0].T @ rows)
+
+    rotated = on_one_thread(rotate)
+    canonical[: len(rotated)] = with_positive_peaks(rotated)
+    return canonical
 
 
 def with_positive_peaks(rows: Array) -> Array:
@@ -97,6 +119,10 @@ class Mahalanobis:
             raise ValueError("Mahalanobis needs either components or matrix, and not both.")
         if components is not None:
             self.components = np.asarray(components)
+            if self.components.ndim != 2:
+                raise ValueError(
+                    f"components has {self.components.ndim} dimensions, but it must be a matrix."
+                )
         if matrix is not None:
             matrix = np.asarray(matrix)
             if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
@@ -125,10 +151,26 @@ class Mahalanobis:
 def row_norms(rows: Any) -> Array:
     """Euclidean length of each row, safe against overflow and underflow of the squares."""
     if sp.issparse(rows):
-        return np.asarray(np.sqrt(sp.csr_array(rows).power(2).sum(axis=1))).ravel()
-    largest = np.abs(rows).max(axis=1, initial=0.0)
-    scale = np.where(largest > 0, largest, 1)
-    return np.asarray(largest * np.sqrt(np.square(rows / scale[:, None]).sum(axis=1)))
+        return _sparse_row_norms(rows)
+    scale = _or_one(np.abs(rows).max(axis=1, initial=0.0))
+    return np.asarray(scale * np.sqrt(np.square(rows / scale[:, None]).sum(axis=1)))
+
+
+def _sparse_row_norms(rows: Any) -> Array:
+    rows = rows.tocsr(copy=True)
+    rows.sum_duplicates()
+    n_rows = rows.shape[0]
+    row_of = np.repeat(np.arange(n_rows), np.diff(rows.indptr))
+    largest = np.zeros(n_rows, dtype=rows.dtype)
+    np.maximum.at(largest, row_of, np.abs(rows.data))
+    scale = _or_one(largest)
+    squares = np.bincount(row_of, np.square(rows.data / scale[row_of]), minlength=n_rows)
+    return np.asarray(scale * np.sqrt(squares), dtype=rows.dtype)
+
+
+def _or_one(largest: Array) -> Array:
+    """Replace zeros by ones, so that one can divide."""
+    return np.where(largest > 0, largest, 1).astype(largest.dtype)
 
 
 def _symmetric(matrix: Array) -> Array:

@@ -5,23 +5,31 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.linalg import eigh
 
 from likewise._memory import require_memory
 from likewise._threads import run_blocks
-from likewise.metric import canonical_form
+from likewise.metric import canonical_form, on_one_thread
 
 Array = NDArray[Any]
+
+_MEAN_ROWS = 1 << 14
 
 
 def group_means(X: Array, groups: NDArray[np.int64]) -> Array:
     """Return the mean row of each group 0…g-1, in float64."""
-    sums = np.zeros((int(groups.max()) + 1, X.shape[1]))
+    counts = np.bincount(groups)
+    sums = np.zeros((len(counts), X.shape[1]))
     # About a point of the data the sums stay small, however far the data are from the origin.
     origin = X[0].astype(np.float64)
-    for group, total in enumerate(sums):
-        total += (X[groups == group] - origin).sum(axis=0, dtype=np.float64)
-    return np.asarray(sums / np.bincount(groups)[:, None] + origin)
+    for start in range(0, len(X), _MEAN_ROWS):
+        members = groups[start : start + _MEAN_ROWS]
+        one_each = (np.ones(len(members)), members, np.arange(len(members) + 1))
+        belongs = sp.csr_array(one_each, shape=(len(members), len(counts)))
+        sums += belongs.T @ (X[start : start + _MEAN_ROWS] - origin)
+    return np.asarray(sums / counts[:, None] + origin)
 
 
 def covariance(X: Array, means: Array, groups: NDArray[np.int64]) -> Array:
@@ -44,23 +52,31 @@ def covariance(X: Array, means: Array, groups: NDArray[np.int64]) -> Array:
     return np.asarray(total / n_rows)
 
 
-def whitener(covariance: Array) -> Array:
+def rounding_of(X: Array) -> Array:
+    """Return for each feature by how much rounding to X's precision may have moved its values."""
+    largest = np.abs(X).max(axis=0).astype(np.float64)
+    return np.asarray(largest * np.finfo(X.dtype).eps)
+
+
+def whitener(covariance: Array, rounding: Array) -> Array:
     """Return the canonical L with ``L.T @ L`` the inverse of a covariance.
 
     Features are brought to unit variance first, so that their units do not decide which
-    directions count as empty. Empty directions, and constant features, get weight zero: nothing
-    is known of them.
+    directions count as empty. A direction is empty if the `rounding` of the data alone would
+    make them vary as much. Empty directions, and constant features, get weight zero: nothing is
+    known of them.
 
     Examples
     --------
     >>> import numpy as np
-    >>> whitener(np.diag([0.25, 0.0]))
+    >>> whitener(np.diag([0.25, 0.0]), rounding=np.array([1e-16, 1e-16]))
     array([[2., 0.],
            [0., 0.]])
     """
     deviations = np.sqrt(np.diag(covariance))
     scale = np.divide(1.0, deviations, out=np.zeros_like(deviations), where=deviations > 0)
-    values, vectors = np.linalg.eigh(covariance * scale * scale[:, None])
-    kept = values > values[-1] * len(values) * np.finfo(np.float64).eps
+    values, vectors = on_one_thread(lambda: eigh(covariance * scale * scale[:, None]))
+    from_rounding = np.square(vectors.T) @ np.square(rounding * scale)
+    kept = values > values[-1] * len(values) * np.finfo(np.float64).eps + from_rounding
     rows = vectors[:, kept].T / np.sqrt(values[kept])[:, None] * scale
     return canonical_form(rows)

@@ -10,8 +10,10 @@ from scipy.linalg import svd
 
 from likewise._validation import TableLike, check_labelled
 from likewise.base import MetricLearner, fitting
-from likewise.batch._scatter import covariance, group_means, whitener
-from likewise.metric import with_positive_peaks
+from likewise.batch._scatter import covariance, group_means, rounding_of, whitener
+from likewise.metric import on_one_thread, with_positive_peaks
+
+_EPS = np.finfo(np.float64).eps
 
 
 class FDA(MetricLearner):
@@ -20,7 +22,8 @@ class FDA(MetricLearner):
     With the scatter within classes :math:`S_w` and between class means :math:`S_b`, the rows of L
     are the generalised eigenvectors :math:`S_b w = \lambda S_w w` with :math:`\lambda > 0`,
     largest first, scaled to :math:`w^\top S_w w = 1`. There are at most one fewer than classes.
-    Directions in which no class varies get weight zero.
+    Directions in which no class varies get weight zero, and where the class means span fewer
+    directions the last rows are zero.
 
     Attributes
     ----------
@@ -67,10 +70,16 @@ class FDA(MetricLearner):
             )
         # Where the scatter within is round, the discriminants are the principal directions of
         # the class means, each mean counted as often as its class has rows.
-        rounding = whitener(within)
+        rounder = whitener(within, rounding_of(X))
         share = np.bincount(codes) / len(codes)
-        offsets = np.sqrt(share)[:, None] * (means - share @ means) @ rounding.T
-        _, values, directions = svd(offsets, full_matrices=False)
+        offsets = np.sqrt(share)[:, None] * (means - share @ means) @ rounder.T
+        _, values, directions = on_one_thread(lambda: svd(offsets, full_matrices=False))
+        components = with_positive_peaks(directions @ rounder)
+        # What rounding of the data, or of the sums above, may have put between equal means.
+        noise = np.linalg.norm(components * rounding_of(X), axis=1) + values[0] * X.shape[1] * _EPS
+        if not (values > noise).any():
+            raise ValueError("All classes have the same mean, but FDA needs means that differ.")
         n_components = min(len(classes) - 1, X.shape[1])
-        self.eigenvalues_ = np.square(values[:n_components]).astype(X.dtype)
-        return self._keep(with_positive_peaks(directions[:n_components] @ rounding), X.dtype)
+        values = np.where(values > noise, values, 0)[:n_components]
+        self.eigenvalues_ = np.square(values).astype(X.dtype)
+        return self._keep(components[:n_components] * (values > 0)[:, None], X.dtype)

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from likewise._validation import TableLike, check_labelled, check_rows
 from likewise.base import MetricLearner, fitting
-from likewise.batch._scatter import covariance, group_means, whitener
-from likewise.constraints import as_pairs, chunks_from_pairs, pairs_from_chunks
+from likewise.batch._scatter import covariance, group_means, rounding_of, whitener
+from likewise.constraints import Pairs, as_pairs, chunks_from_pairs, pairs_from_chunks
 
 
 class RCA(MetricLearner):
@@ -21,8 +21,9 @@ class RCA(MetricLearner):
 
     .. math:: M = \Big(\frac1N \sum_j \sum_{x \in G_j} (x - m_j)(x - m_j)^\top\Big)^{-1},
 
-    with :math:`m_j` the mean of group :math:`G_j` and N the number of grouped rows. Directions
-    in which no group varies get weight zero, since nothing is known of them.
+    with :math:`m_j` the mean of group :math:`G_j` and N the number of grouped rows. A group of
+    one row says nothing and is not counted. Directions in which no group varies get weight zero,
+    since nothing is known of them.
 
     Attributes
     ----------
@@ -80,7 +81,8 @@ class RCA(MetricLearner):
         RCA
             The fitted metric.
         """
-        return self._learn_from_pairs(X, *pairs_from_chunks(chunks))
+        X = check_rows(self, X, reset=True, min_rows=2)
+        return self._learn_from_pairs(X, pairs_from_chunks(chunks, len(X)))
 
     @fitting
     def fit_pairs(self, X: TableLike, pairs: ArrayLike, same: ArrayLike) -> Self:
@@ -100,19 +102,21 @@ class RCA(MetricLearner):
         RCA
             The fitted metric.
         """
-        return self._learn_from_pairs(X, pairs, same)
-
-    def _learn_from_pairs(self, X: TableLike, pairs: ArrayLike, same: ArrayLike) -> Self:
         X = check_rows(self, X, reset=True, min_rows=2)
-        groups = chunks_from_pairs(as_pairs(pairs, same, len(X)), len(X))
+        return self._learn_from_pairs(X, as_pairs(pairs, same, len(X)))
+
+    def _learn_from_pairs(self, X: NDArray[Any], pairs: Pairs) -> Self:
+        groups = chunks_from_pairs(pairs, len(X))
         if groups.max() < 0:
             raise ValueError("same is False for every pair, but RCA needs pairs that are alike.")
         return self._learn(X[groups >= 0], groups[groups >= 0])
 
     def _learn(self, X: NDArray[Any], groups: NDArray[np.int64]) -> Self:
-        spread = covariance(X, group_means(X, groups), groups)
+        grouped = np.bincount(groups)[groups] > 1
+        X, groups = X[grouped], np.unique(groups[grouped], return_inverse=True)[1]
+        spread = covariance(X, group_means(X, groups), groups) if len(X) else np.zeros(0)
         if not spread.any():
             raise ValueError(
                 "The rows of each group are equal, but RCA needs a group with two different rows."
             )
-        return self._keep(whitener(spread), X.dtype)
+        return self._keep(whitener(spread, rounding_of(X)), X.dtype)

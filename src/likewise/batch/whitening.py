@@ -8,7 +8,7 @@ import numpy as np
 
 from likewise._validation import TableLike, check_rows
 from likewise.base import MetricLearner, fitting
-from likewise.batch._scatter import covariance, group_means, whitener
+from likewise.batch._scatter import covariance, group_means, rounding_of, whitener
 
 
 class Whitening(MetricLearner):
@@ -63,4 +63,4 @@ class Whitening(MetricLearner):
         spread = covariance(X, group_means(X, together), together)
         if not spread.any():
             raise ValueError("All rows of X are equal, but Whitening needs two different rows.")
-        return self._keep(whitener(spread), X.dtype)
+        return self._keep(whitener(spread, rounding_of(X)), X.dtype)

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from likewise import _kernels
 from likewise.constraints import Pairs
 from likewise.losses import Hinge, Loss
+from likewise.objectives._rows import map_rows, slope_in_components
 
 Array = NDArray[Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PairObjective:
     """``Σ loss(margin - y(threshold - D))`` over pairs, ``y = +1`` same and ``-1`` different.
 
@@ -43,7 +44,7 @@ class PairObjective:
 
     def value_and_gradient(self, L: Array) -> tuple[float, Array]:
         """Return the sum over all pairs and its slope in L."""
-        Z = self.X @ L.T
+        Z = map_rows(self.X, L, self.n_jobs)
         first, second = (np.ascontiguousarray(column) for column in self.pairs.index.T)
         sign = np.where(self.pairs.same, 1.0, -1.0)
         distance = _kernels.pair_sqdist(Z, first, second, n_jobs=self.n_jobs)
@@ -51,4 +52,5 @@ class PairObjective:
         spread = _kernels.laplacian_apply(
             Z, first, second, sign * self.loss.derivative(violation), n_jobs=self.n_jobs
         )
-        return float(self.loss.value(violation).sum()), 2 * (spread.T @ self.X)
+        gradient = slope_in_components(spread, self.X, self.n_jobs)
+        return float(self.loss.value(violation).sum()), gradient

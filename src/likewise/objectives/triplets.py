@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from likewise import _kernels
 from likewise.constraints import Triplets
 from likewise.losses import Hinge, Loss
+from likewise.objectives._rows import map_rows, slope_in_components
 
 Array = NDArray[Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TripletObjective:
     """``Σ loss(margin + D(a,p) - D(a,n))`` over triplets, with ``D`` the squared distance under L.
 
@@ -46,7 +47,7 @@ class TripletObjective:
 
     def value_and_gradient(self, L: Array) -> tuple[float, Array]:
         """Return the sum over all triplets and its slope in L."""
-        Z = self.X @ L.T
+        Z = map_rows(self.X, L, self.n_jobs)
         anchor, positive, negative = (np.ascontiguousarray(row) for row in self.triplets.index.T)
         violation = (
             self.margin
@@ -61,4 +62,5 @@ class TripletObjective:
             np.concatenate([slope, -slope]),
             n_jobs=self.n_jobs,
         )
-        return float(self.loss.value(violation).sum()), 2 * (spread.T @ self.X)
+        gradient = slope_in_components(spread, self.X, self.n_jobs)
+        return float(self.loss.value(violation).sum()), gradient
