@@ -5,12 +5,14 @@ import re
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
 
-# Docutils does not know these, and MathML stretches parentheses on its own.
-_SIZES = re.compile(r"\\[bB]igg?[lr]?(?![a-zA-Z])")
+# Docutils knows only parentheses that grow by themselves, not those of a chosen size.
+_OPENING = re.compile(r"\\[bB]igg?l?(?=\s*(\(|\[|\\\{))")
+_CLOSING = re.compile(r"\\[bB]igg?r?(?=\s*(\)|\]|\\\}))")
 
 
 def _mathml(tex, as_block):
-    return tex2mathml(_SIZES.sub("", tex), as_block=as_block)
+    growing = _CLOSING.sub(r"\\right", _OPENING.sub(r"\\left", tex))
+    return tex2mathml(growing, as_block=as_block)
 
 
 def _visit_inline(translator, node):
