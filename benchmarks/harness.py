@@ -305,10 +305,11 @@ def _run_dataset(
 def _row(
     dataset: str, shape: tuple | None, name: str, runs: list[dict], ended: NoResultError | None
 ) -> dict[str, Any]:
-    """Return one line of the table: each number's median and spread over all runs."""
+    """Return one line of the table: each number's median and spread over the calm runs, if any."""
     row = {"dataset": dataset, "shape": shape, "rival": name, "status": "ok", "detail": ""}
     if ended:
         return {**row, "status": ended.status, "detail": str(ended), "values": {}}
+    runs = [run for run in runs if run["others_cores"] <= DISTURBED] or runs
     numbers = {key: [run[key] for run in runs] for key in runs[0] if key != "versions"}
     values = {
         key: {"median": statistics.median(seen), "low": min(seen), "high": max(seen), "runs": seen}

@@ -32,7 +32,8 @@ threads together; *peak* is the most memory the process ever held, of which *aft
 it held, with its data, before the first call. Numbers are medians, with the lowest and the highest
 run in brackets; × is the ratio to ours, so above 1 we are better. Ratios, not times, carry over to
 other machines. Runs wait until other programs use less than a tenth of a core, and are made again
-if one used more meanwhile; patience has an end, and what remained disturbed is named.
+if one used more meanwhile; patience has an end, so disturbed runs may remain: they are left out,
+and rows that have no other are named.
 """
 
 
@@ -56,8 +57,8 @@ def section(results: Results) -> str:
         "\n".join(line.strip() for line in results["about"].splitlines()),
         "",
         f"{results['date'][:10]}, commit {results['commit']}; {results['cpu']}, "
-        f"{results['cores']} cores, {results['threads']} threads; median of "
-        f"{results['repeats'] * results['seeds']} runs; load average {before:.1f} before, "
+        f"{results['cores']} cores, {results['threads']} threads; at most "
+        f"{results['repeats'] * results['seeds']} runs each; load average {before:.1f} before, "
         f"{after:.1f} after; {_versions(results['versions'])}.\n",
     ]
     lines += [f"{sentence}\n" for sentence in disturbances(results)]
@@ -79,7 +80,7 @@ def section(results: Results) -> str:
 
 
 def disturbances(results: Results) -> Iterator[str]:
-    """Yield a warning for every row whose typical run was not alone on the machine."""
+    """Yield a warning for every row of which no run was alone on the machine."""
     for row in results["rows"]:
         others = row["values"].get("others_cores", {"median": 0.0})["median"]
         if others > DISTURBED:

@@ -50,7 +50,7 @@ def test_the_table_has_ratios_to_ours_and_rows_for_failures(results):
     assert "| NumPy | 2 [1.8–2.2] | 4.00 | 40 [36–44] | 0.40 | 7 |" in text
     assert "| peer | *failed*: TypeError: a \\| b |" in text
     assert "letter (20000 × 16)" in text
-    assert "a processor, 2 cores, 2 threads; median of 5 runs; load average 0.1 before" in text
+    assert "a processor, 2 cores, 2 threads; at most 5 runs each; load average 0.1 before" in text
 
 
 def test_losses_are_computed(results):
