@@ -8,19 +8,25 @@ file; everything else stands in the header as JSON, where a one-key object such 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import math
 import os
-import tempfile
+import secrets
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import safetensors
 import safetensors.numpy
+from sklearn.frozen import FrozenEstimator
+
+from likewise._memory import require_memory
 
 FORMAT = 1
 _CLASSES: dict[str, type] = {}
+# What safetensors calls the numbers that a model holds.
+_KINDS = {"BOOL", "U8", "I8", "U16", "I16", "F16", "U32", "I32", "F32", "U64", "I64", "F64"}
 # Lives only while scikit-learn runs a fit, or belongs to the session and not to the model.
 _NOT_STATE = frozenset({"_skl_callbacks", "_parent_callback_ctx", "_callback_fit_ctx"})
 
@@ -34,19 +40,26 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write `model` to `path`; the file appears whole or not at all."""
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     content = _encode(model, type(model).__name__, arrays)
-    header = json.dumps(
-        {"format": FORMAT, "versions": _versions(), "model": content}, sort_keys=True
-    )
+    header = json.dumps({"format": FORMAT, "versions": _versions(), "model": content})
     metadata = {"likewise": header, "fingerprint": _fingerprint(header, arrays)}
-    blob = safetensors.numpy.save(arrays, metadata)
-    target = Path(path)
-    handle, unfinished = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    _write(Path(os.path.realpath(path)), safetensors.numpy.save(arrays, metadata))
+
+
+def _write(target: Path, blob: bytes) -> None:
+    """Put `blob` at `target` whole or not at all, with the permissions of any new file."""
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"There is no folder {str(target.parent)!r} to save the model in.")
+    if target.is_dir():
+        raise IsADirectoryError(f"{str(target)!r} is a folder, but a model is saved as a file.")
+    unfinished = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(unfinished, "xb") as file:
             file.write(blob)
+            file.flush()
+            os.fsync(file.fileno())  # else a crash could leave the new name on missing content
         os.replace(unfinished, target)
     except BaseException:
-        os.unlink(unfinished)
+        unfinished.unlink(missing_ok=True)
         raise
 
 
@@ -71,18 +84,16 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> lw.load("model.safetensors")
     Whitening()
     """
-    header, arrays = _read(path)
-    return _decode(header["model"], arrays, os.fspath(path))
+    return _read(path)[0]
 
 
 def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return what a model file says of itself: class, parameters, versions, shapes of its state."""
-    header, arrays = _read(path)
-    model = _decode(header["model"], arrays, os.fspath(path))
+    model, versions = _read(path)
     return {
         "class": type(model).__name__,
         "parameters": model.get_params(deep=False),
-        "versions": header["versions"],
+        "versions": versions,
         "state": {
             name: list(value.shape) if isinstance(value, np.ndarray) else value
             for name, value in vars(model).items()
@@ -106,34 +117,46 @@ def _fingerprint(header: str, arrays: dict[str, np.ndarray[Any, Any]]) -> str:
     digest = hashlib.sha256(header.encode())
     for name in sorted(arrays):
         digest.update(f"{name} {arrays[name].dtype.str} {arrays[name].shape}".encode())
-        digest.update(np.ascontiguousarray(arrays[name]).tobytes())
+        digest.update(arrays[name].reshape(-1).view(np.uint8).data)
     return digest.hexdigest()
 
 
-def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _read(path: str | os.PathLike[str]) -> tuple[Any, dict[str, str]]:
+    """Return the model in a file, and the versions it was written by."""
     name = os.fspath(path)
-    if not os.path.isfile(name):
+    if os.path.isdir(name):
+        raise IsADirectoryError(f"{name!r} is a folder, but a model is saved as a file.")
+    if not os.path.exists(name):
         raise FileNotFoundError(f"There is no model file {name!r}.")
     try:
-        with safetensors.safe_open(name, framework="numpy") as file:
-            metadata = file.metadata() or {}
-            arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+        text, arrays = _read_checked(name)
+        header = json.loads(text)
+        found, versions, content = header["format"], header["versions"], header["model"]
+        if found != FORMAT:
+            raise _Unreadable(f"is of format {found!r}, but this release reads {FORMAT}")
+        return _Decoder(arrays).model(content), versions
+    except _Unreadable as error:
+        raise ValueError(f"{name!r} {error}.") from None
     except safetensors.SafetensorError as error:
         raise ValueError(f"{name!r} is not a whole safetensors file ({error}).") from None
-    if "likewise" not in metadata or "fingerprint" not in metadata:
-        raise ValueError(f"{name!r} is a safetensors file, but not one saved by likewise.")
-    if _fingerprint(metadata["likewise"], arrays) != metadata["fingerprint"]:
-        raise ValueError(f"{name!r} was changed after it was saved: its checksum does not match.")
-    try:
-        header = json.loads(metadata["likewise"])
-        found = header["format"]
-    except (ValueError, RecursionError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise ValueError(f"{name!r} has an unreadable likewise header.") from None
-    if found != FORMAT:
-        raise ValueError(
-            f"{name!r} has format {found!r}, but this release of likewise reads format {FORMAT}."
-        )
-    return header, arrays
+
+
+def _read_checked(name: str) -> tuple[str, dict[str, Any]]:
+    """Return the header's text and the arrays, once the checksum over both has been verified."""
+    with safetensors.safe_open(name, framework="numpy") as file:
+        metadata = file.metadata() or {}
+        if "likewise" not in metadata or "fingerprint" not in metadata:
+            raise _Unreadable("is a safetensors file, but not one saved by likewise")
+        require_memory(os.path.getsize(name), f"Loading {name!r}")
+        kinds = {file.get_slice(key).get_dtype() for key in file.keys()}  # noqa: SIM118
+        if not kinds <= _KINDS:
+            raise _Unreadable(f"holds {min(kinds - _KINDS)} arrays, which no model does")
+        arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+    if _fingerprint(metadata["likewise"], arrays) != metadata["fingerprint"]:
+        raise _Unreadable("was changed after it was saved: its checksum does not match")
+    return metadata["likewise"], arrays
 
 
 def _encode(value: Any, where: str, arrays: dict[str, Any]) -> Any:
@@ -141,14 +164,16 @@ def _encode(value: Any, where: str, arrays: dict[str, Any]) -> Any:
     if _CLASSES.get(_class_name(type(value))) is type(value):
         return _encode_model(value, where, arrays)
     match value:
+        case FrozenEstimator():
+            return {"$frozen": _encode(value.estimator, f"{where}.estimator", arrays)}
+        case np.generic():  # before the plain types: np.float64 is a float too
+            return {"$scalar": _encode_array(np.asarray(value), where, arrays)}
         case None | bool() | int() | str():
             return value
         case float():
             return value if math.isfinite(value) else {"$float": repr(value)}
         case np.ndarray():
             return _encode_array(value, where, arrays)
-        case np.generic():
-            return {"$scalar": _encode_array(np.asarray(value), where, arrays)}
         case list() | tuple():
             items = [_encode(item, f"{where}[{i}]", arrays) for i, item in enumerate(value)]
             return items if isinstance(value, list) else {"$tuple": items}
@@ -181,69 +206,112 @@ def _encode_all(values: dict[str, Any], where: str, arrays: dict[str, Any]) -> d
 
 
 def _encode_array(array: np.ndarray[Any, Any], where: str, arrays: dict[str, Any]) -> Any:
-    if array.dtype.kind in "biuf":
+    if array.dtype.kind in "biuf" and array.dtype.itemsize <= 8:
         key = str(len(arrays))
         # The order in memory decides the order of sums, and so the last bits of every answer.
         by_columns = array.flags.f_contiguous and not array.flags.c_contiguous
-        arrays[key] = np.ascontiguousarray(array.T if by_columns else array)
+        native = array.astype(array.dtype.newbyteorder("="), copy=False)
+        arrays[key] = np.ascontiguousarray(native.T if by_columns else native).reshape(
+            array.shape[::-1] if by_columns else array.shape
+        )
         return {"$array_by_columns" if by_columns else "$array": key}
     words = array.ravel().tolist()
-    if array.dtype.kind == "U" or all(isinstance(word, str) for word in words):
-        return {"$words": words, "shape": list(array.shape), "type": array.dtype.str}
+    if all(isinstance(word, str) for word in words):
+        width = array.dtype.itemsize // 4 if array.dtype.kind == "U" else None
+        return {"$words": words, "shape": list(array.shape), "width": width}
     raise TypeError(
         f"{where} is an array of {array.dtype} values, but a model file holds numbers and words."
     )
 
 
-def _decode(content: Any, arrays: dict[str, Any], path: str) -> Any:
-    """Rebuild a value; the inverse of `_encode`."""
-    match content:
-        case list():
-            return [_decode(item, arrays, path) for item in content]
-        case {"$float": str(text)} if text in ("nan", "inf", "-inf"):
-            return float(text)
-        case {"$array": str(key)} if key in arrays:
-            return arrays[key]
-        case {"$array_by_columns": str(key)} if key in arrays:
-            return arrays[key].T
-        case {"$scalar": inner}:
-            return _decode(inner, arrays, path)[()]
-        case {"$words": list(words), "shape": list(shape), "type": str(kind)} if kind[1:2] in "UO":
-            return np.array([str(word) for word in words], dtype=kind).reshape(shape)
-        case {"$tuple": list(items)}:
-            return tuple(_decode(item, arrays, path) for item in items)
-        case {"$dict": dict(items)}:
-            return {key: _decode(item, arrays, path) for key, item in items.items()}
-        case {"$random_state": state}:
+class _Unreadable(Exception):  # noqa: N818 - never leaves this file
+    """What is wrong with a file, as the end of a sentence that begins with its name."""
+
+
+class _Decoder:
+    """Rebuilds values; the inverse of `_encode`."""
+
+    def __init__(self, arrays: dict[str, Any]) -> None:
+        self.arrays = arrays
+
+    def value(self, content: Any) -> Any:
+        match content:
+            case list():
+                return [self.value(item) for item in content]
+            case {"$float": "nan" | "inf" | "-inf" as text}:
+                return float(text)
+            case {"$array": str(key)} if key in self.arrays:
+                return self.arrays[key]
+            case {"$array_by_columns": str(key)} if key in self.arrays:
+                return self.arrays[key].T
+            case {"$scalar": {"$array": _} | {"$words": _} as inner}:
+                return self.value(inner)[()]
+            case {"$words": list(words), "shape": list(shape), "width": None | int() as width}:
+                return _words(words, shape, width)
+            case {"$tuple": list(items)}:
+                return tuple(self.value(item) for item in items)
+            case {"$dict": dict(items)}:
+                return self.values(items)
+            case {"$random_state": state}:
+                return _random_state(self.value(state))
+            case {"$frozen": inner}:
+                return FrozenEstimator(self.model(inner))
+            case {"$model": _}:
+                return self.model(content)
+            case None | bool() | int() | float() | str():
+                return content
+        raise _Unreadable(f"holds something that likewise does not know: {str(content)[:60]}")
+
+    def values(self, items: dict[str, Any]) -> dict[str, Any]:
+        return {key: self.value(item) for key, item in items.items()}
+
+    def model(self, content: Any) -> Any:
+        match content:
+            case {"$model": str(name), "parameters": dict(parameters), "state": dict(state)}:
+                return _rebuild(name, self.values(parameters), self.values(state))
+        raise _Unreadable(f"holds no model where one should be, but {str(content)[:60]}")
+
+
+def _words(words: list[Any], shape: list[Any], width: int | None) -> Any:
+    longest = max((len(word) for word in words if isinstance(word, str)), default=0)
+    if not all(isinstance(word, str) for word in words) or (width is not None and width < longest):
+        raise _Unreadable("holds damaged words")
+    if width is None:
+        return np.array(words, dtype=object).reshape(shape)
+    # A few words of absurd declared width would ask for more memory than the file has bytes.
+    require_memory(4.0 * width * len(words), "The words of a model file")
+    return np.array(words, dtype=f"U{width}").reshape(shape)
+
+
+def _random_state(state: Any) -> np.random.RandomState:
+    """Rebuild a generator; NumPy would read outside its memory for a position that is not."""
+    match state:
+        case {
+            "bit_generator": "MT19937",
+            "state": {"key": np.ndarray() as key, "pos": int(position)},
+            "has_gauss": 0 | 1,
+            "gauss": float(),
+        } if key.shape == (624,) and key.dtype == np.uint32 and 0 <= position <= 624:
             random = np.random.RandomState()
-            random.set_state(_decode(state, arrays, path))
+            random.set_state(state)
             return random
-        case {"$model": str(name), "parameters": dict(parameters), "state": dict(state)}:
-            return _rebuild(
-                name,
-                {key: _decode(item, arrays, path) for key, item in parameters.items()},
-                {key: _decode(item, arrays, path) for key, item in state.items()},
-                path,
-            )
-        case None | bool() | int() | float() | str():
-            return content
-    raise ValueError(f"{path!r} holds something that likewise does not know: {str(content)[:60]}.")
+    raise _Unreadable("holds a damaged random state")
 
 
-def _rebuild(name: str, parameters: dict[str, Any], state: dict[str, Any], path: str) -> Any:
+def _rebuild(name: str, parameters: dict[str, Any], state: dict[str, Any]) -> Any:
     cls = _CLASSES.get(name)
     if cls is None:
-        raise ValueError(
-            f"{path!r} holds a {name!r}, which is not known here: import the package that "
-            "defines it first, or use a newer release of likewise."
+        raise _Unreadable(
+            f"holds a {name!r}, which is not known here: import the package that defines it "
+            "first, or use a newer release of likewise"
         )
-    unknown = set(parameters) - set(cls().get_params(deep=False))
+    unknown = set(parameters) - set(inspect.signature(cls).parameters)
     # State that shadows a method or property would change what the model does.
     shadowing = {key for key in state if hasattr(cls, key)}
     if unknown or shadowing:
-        raise ValueError(
-            f"{path!r} holds {sorted(unknown | shadowing)[0]!r}, which {name} does not have in "
-            "this release of likewise."
+        raise _Unreadable(
+            f"holds {sorted(unknown | shadowing)[0]!r}, which {name} does not have in this release "
+            "of likewise"
         )
     model = cls(**parameters)
     vars(model).update(state)

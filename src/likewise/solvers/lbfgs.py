@@ -34,8 +34,9 @@ def lbfgs(
     max_iter : int
         Iterations allowed.
     tol : float
-        Converged when an iteration lowers the value by less than ``tol`` relative to it, or when
-        no entry of the gradient exceeds ``tol`` times the largest at the start.
+        Converged when an iteration lowers the value by at most ``tol`` relative to it, or when
+        no entry of the gradient exceeds ``tol`` times the largest at the start. Neither depends
+        on the units of the objective.
     watcher : callable, optional
         Called with an `Iteration`; returns True to stop.
 
@@ -53,11 +54,11 @@ def lbfgs(
     >>> lbfgs(Bowl(), np.array([3.0, 4.0]), max_iter=50, tol=1e-8).status
     'converged'
     """
-    run = _Run(objective, start, watcher)
+    run = _Run(objective, start, tol, watcher)
     first_value, first_gradient = run.evaluate(run.best)
     steepest = float(np.abs(first_gradient).max(initial=0.0))
     if not np.isfinite(first_value) or not np.isfinite(steepest):
-        return Solution(start, first_value, 1, "failed", steepest)
+        return Solution(run.best.reshape(run.shape), first_value, 1, "failed", steepest)
     run.best_value, run.best_gradient = first_value, first_gradient
     run.history.append(first_value)
     try:
@@ -70,15 +71,15 @@ def lbfgs(
             options={
                 "maxiter": max_iter,
                 "maxfun": 20 * max_iter + 20,
-                "ftol": tol,
+                "ftol": 0.0,  # SciPy's test is absolute for values below 1; `_Run` has its own
                 "gtol": tol * steepest,
             },
         )
-        status: Status = "interrupted" if run.stopped else _STATUS.get(found.status, "stalled")
+        status = run.ended or _STATUS.get(found.status, "stalled")
     except KeyboardInterrupt:
         status = "interrupted"
     return Solution(
-        x=run.best.reshape(start.shape),
+        x=run.best.reshape(run.shape),
         value=run.best_value,
         n_iter=max(1, len(run.history) - 1),  # a start that is optimal took one look to know
         status=status,
@@ -90,27 +91,36 @@ def lbfgs(
 class _Run:
     """The state of one minimisation: kept apart so that an interrupt can fall back on it."""
 
-    def __init__(self, objective: Smooth, start: Array, watcher: Watcher | None):
+    def __init__(self, objective: Smooth, start: Array, tol: float, watcher: Watcher | None):
         self.objective = objective
         self.shape = start.shape
+        self.tol = tol
         self.watcher = watcher
         self.best = np.asarray(start, dtype=np.float64).ravel().copy()
         self.best_value = np.inf
         self.best_gradient = self.best
         self.last_gradient = self.best
         self.history: list[float] = []
-        self.stopped = False
+        self.ended: Status | None = None
 
     def evaluate(self, flat: Array) -> tuple[float, Array]:
         value, gradient = self.objective.value_and_gradient(flat.reshape(self.shape))
-        self.last_gradient = np.asarray(gradient, dtype=np.float64).ravel()
+        # SciPy remembers what it is given, and an objective may reuse its arrays.
+        self.last_gradient = np.array(gradient, dtype=np.float64).ravel()
         return float(value), self.last_gradient
 
     def after_iteration(self, intermediate_result: OptimizeResult) -> None:
-        self.best, self.best_value = intermediate_result.x.copy(), intermediate_result.fun
+        before, value = self.best_value, float(intermediate_result.fun)
+        if not np.isfinite(value) or value > before:
+            self.ended = "stalled"  # the point before is the best there is
+            raise StopIteration
+        self.best, self.best_value = intermediate_result.x.copy(), value
         self.best_gradient = self.last_gradient
-        self.history.append(self.best_value)
-        here = Iteration(len(self.history) - 1, self.best.reshape(self.shape), self.best_value)
+        self.history.append(value)
+        here = Iteration(len(self.history) - 1, self.best.reshape(self.shape).copy(), value)
         if self.watcher is not None and self.watcher(here):
-            self.stopped = True
+            self.ended = "interrupted"
+        elif before - value <= self.tol * max(abs(before), abs(value)):
+            self.ended = "converged"
+        if self.ended:
             raise StopIteration
