@@ -1,0 +1,146 @@
+"""The documentation is complete, and its examples run."""
+
+import doctest
+import importlib
+import importlib.util
+import inspect
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from test_readme import assert_command_exists, commands_in, public_estimators
+
+import likewise as lw
+from likewise import datasets, evaluation, testing
+from likewise.cli import main
+
+DOCS = Path(__file__).parent.parent / "docs"
+if not DOCS.is_dir():
+    pytest.skip("the documentation is not part of this copy", allow_module_level=True)
+
+MADE = {"_build", "gallery", "generated"}
+PAGES = sorted(path for path in DOCS.rglob("*.rst") if not MADE & set(path.relative_to(DOCS).parts))
+TEXT = {path.relative_to(DOCS).as_posix(): path.read_text(encoding="utf-8") for path in PAGES}
+MODULES = [
+    "likewise",
+    "likewise.constraints",
+    "likewise.datasets",
+    "likewise.evaluation",
+    "likewise.neighbors",
+    "likewise.testing",
+]
+
+
+def sections(text):
+    """Title and text of each section below the page's own title."""
+    parts = re.split(r"^(\S.*)\n-{3,}\n", text, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def public_names(module):
+    """`__all__`, or else the classes and functions that are at home in the module."""
+    members = vars(module)
+    own = (name for name, value in members.items() if _at_home(value, module))
+    names = members.get("__all__") or [name for name in own if not name.startswith("_")]
+    return {name for name in names if not inspect.ismodule(members[name])}
+
+
+def _at_home(value, module):
+    return callable(value) and getattr(value, "__module__", None) == module.__name__
+
+
+def metric_of_the_guide():
+    path = DOCS / "guide" / "diagonal_metric.py"
+    spec = importlib.util.spec_from_file_location("diagonal_metric", path)
+    module = sys.modules["diagonal_metric"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.DiagonalMetric
+
+
+DiagonalMetric = metric_of_the_guide()
+
+
+@pytest.mark.parametrize("page", TEXT)
+def test_examples_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LIKEWISE_CACHE", str(tmp_path))
+    monkeypatch.delenv("LIKEWISE_DATA", raising=False)
+    monkeypatch.delenv("LIKEWISE_DATA_URL", raising=False)
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    result = doctest.testfile(
+        str(DOCS / page), module_relative=False, optionflags=flags, encoding="utf-8"
+    )
+    assert result.failed == 0
+
+
+@pytest.mark.parametrize("command", main.commands)
+def test_every_command_has_a_section_with_example_and_options(command):
+    section = sections(TEXT["guide/cli.rst"])[f"likewise {command}"]
+    assert f"$ likewise {command}" in section
+    documented = set(re.findall(r"^\.\. option:: (--[a-z-]+)", section, flags=re.MULTILINE))
+    parameters = main.commands[command].params
+    options = [option for option in parameters if option.param_type_name == "option"]
+    assert documented == {option.opts[-1] for option in options}
+    for option in options:
+        if option.default and not option.is_flag and isinstance(option.default, int):
+            about = section.split(f".. option:: {option.opts[-1]}")[1].split(".. option::")[0]
+            assert str(option.default) in about, f"the default of {option.opts[-1]}"
+
+
+@pytest.mark.parametrize("page", TEXT)
+def test_commands_exist(page):
+    for command in commands_in(TEXT[page]):
+        assert_command_exists(command)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_public_name_is_in_the_api_reference(name):
+    page = TEXT[f"api/{name.partition('.')[2] or 'top'}.rst"]
+    listed = set(re.findall(r"^   (\w+)$|^\.\. py:data:: (\w+)$", page, flags=re.MULTILINE))
+    listed = {first or second for first, second in listed}
+    missing = public_names(importlib.import_module(name)) - listed - {"__version__"}
+    assert not missing
+
+
+def test_every_method_has_a_page_in_the_usual_order():
+    pages = {
+        re.search(r":class:`likewise\.(\w+)`", text)[1]: text
+        for page, text in TEXT.items()
+        if page.startswith("methods/") and page != "methods/index.rst"
+    }
+    assert set(pages) == public_estimators()
+    order = ["Example", "Parameters", "Advice", "Formula", "Paper", "When it fails"]
+    for name, text in pages.items():
+        assert list(sections(text)) == order, name
+        assert f"lw.{name}(" in sections(text)["Example"]
+        for parameter in getattr(lw, name)().get_params(deep=False):
+            assert f"`{parameter}`" in sections(text)["Parameters"], (name, parameter)
+        assert f":doc:`{name} <" in TEXT["methods/index.rst"]
+
+
+def test_every_method_of_compare_is_named():
+    about = TEXT["guide/cli.rst"].split(".. option:: --methods")[1].split(".. option::")[0]
+    assert ", ".join(evaluation.METHODS) in about
+
+
+def test_every_data_set_is_named(monkeypatch):
+    monkeypatch.delenv("LIKEWISE_DATA", raising=False)
+    words = set(re.findall(r"\w+", TEXT["guide/datasets.rst"]))
+    assert not set(datasets.names()) - words
+
+
+def test_every_check_of_the_contract_is_named():
+    named = re.findall(r"^   \* - `(check_\w+)`$", TEXT["guide/own_metric.rst"], re.MULTILINE)
+    checks = [check.__name__ for check in (*testing.LEARNER_CHECKS, *testing.METRIC_CHECKS)]
+    assert named == checks
+
+
+@testing.parametrize_with_contract([DiagonalMetric(), DiagonalMetric(power=2.0)])
+def test_metric_of_the_guide_keeps_the_contract(estimator, check):
+    check(estimator)
+
+
+def test_changelog_reads_as_both_markdown_and_restructuredtext():
+    changelog = (DOCS.parent / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert not re.search(r"^#|^```|\]\(", changelog, flags=re.MULTILINE)
