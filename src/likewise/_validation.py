@@ -147,8 +147,8 @@ def check_labelled(
             ensure_all_finite=False,
         )
     check_finite(X, "X")
-    check_classification_targets(y)
     classes, codes = codes_of(y)
+    check_classification_targets(y)
     if len(classes) < min_classes:
         # "class" has to stand in the sentence: scikit-learn's own checks look for the word.
         raise ValueError(
@@ -231,16 +231,17 @@ def check_finite(X: Any, name: str) -> None:
         return
     what = "NaN" if np.isnan(values[bad][0]) else "infinity"
     if sparse:
-        where = _counted(int(bad.sum()), "stored value")
+        where = counted(int(bad.sum()), "stored value")
     else:
         row, column = np.argwhere(bad)[0]
-        where = _counted(int(bad.any(axis=1).sum()), "row")
+        where = counted(int(bad.any(axis=1).sum()), "row")
         where = f"{where} (first in row {row}, column {column})"
     raise ValueError(f"Input {name} contains {what} in {where}; only finite numbers are allowed.")
 
 
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"
+def counted(number: int, noun: str) -> str:
+    """Write a number and its noun: 1 row, 2 rows."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 @contextmanager
@@ -272,6 +273,6 @@ def _check_two_dimensional(X: Any, name: str) -> None:
         raise ValueError(f"{name} is {X!r}, but a table of rows is needed.")
     if dimensions is not None and dimensions != 2:
         raise ValueError(
-            f"{name} has {dimensions} dimension{'s' * (dimensions != 1)}, but a table of rows is "
-            f"needed (Reshape your data: {name}.reshape(1, -1) makes one row of a vector)."
+            f"{name} has {counted(dimensions, 'dimension')}, but a table of rows is needed "
+            f"(Reshape your data: {name}.reshape(1, -1) makes one row of a vector)."
         )

@@ -48,7 +48,7 @@ class PSD:
         return nearest_psd(matrix)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ConicHull:
     """Sums ``Σ αₗ vₗvₗᵀ`` with ``α ≥ 0`` of the outer products of given vectors.
 
@@ -66,12 +66,18 @@ class ConicHull:
         The problem has one row per entry of the upper triangle; off-diagonal entries count
         twice in the Frobenius norm, hence the factor √2.
         """
-        rows, columns = np.triu_indices(matrix.shape[0])
+        symmetric = (matrix + matrix.T) / 2
+        rows, columns = np.triu_indices(len(symmetric))
         count = np.where(rows == columns, 1.0, np.sqrt(2.0))
         generators = (self.directions[:, rows] * self.directions[:, columns] * count).T
-        symmetric = (matrix + matrix.T) / 2
-        return np.asarray(nnls(generators, symmetric[rows, columns] * count)[0])
+        target = symmetric[rows, columns] * count
+        # Of unit length, since the solver takes small numbers for zero.
+        lengths = np.linalg.norm(generators, axis=0)
+        lengths = np.where(lengths > 0, lengths, 1)
+        scale = np.linalg.norm(target) or 1.0
+        return np.asarray(nnls(generators / lengths, target / scale)[0] / lengths * scale)
 
     def project(self, matrix: Array) -> Array:
         """Return the nearest non-negative combination of the generators."""
-        return (self.directions.T * self.weights(matrix)) @ self.directions
+        nearest = (self.directions.T * self.weights(matrix)) @ self.directions
+        return np.asarray((nearest + nearest.T) / 2)

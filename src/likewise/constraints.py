@@ -23,6 +23,7 @@ from likewise._validation import (
     check_parameters,
     check_row_numbers,
     codes_of,
+    counted,
     shown,
     warn_user,
     whole_numbers,
@@ -362,7 +363,9 @@ class _Labelled:
             raise ValueError("X is sparse, but a dense table is needed: X.toarray() makes one.")
         X = np.asarray(X)
         if X.ndim != 2:
-            raise ValueError(f"X has {X.ndim} dimensions, but a table of rows is needed.")
+            raise ValueError(
+                f"X has {counted(X.ndim, 'dimension')}, but a table of rows is needed."
+            )
         if X.dtype not in (np.float32, np.float64):
             X = X.astype(np.float64)
         check_finite(X, "X")
@@ -381,9 +384,9 @@ def _of_own_class(data: _Labelled, count: int, name: str, n_jobs: int | None) ->
     smallest = int(sizes.argmin())
     if sizes[smallest] < count + 1:
         raise ValueError(
-            f"Class {shown(data.classes[smallest])} has {sizes[smallest]} "
-            f"row{'s' * (sizes[smallest] != 1)}, but {name}={count} needs at least {count + 1} "
-            "in every class (a row is not its own neighbour)."
+            f"Class {shown(data.classes[smallest])} has {counted(int(sizes[smallest]), 'row')}, "
+            f"but {name}={count} needs at least {count + 1} in every class (a row is not its own "
+            "neighbour)."
         )
     found = np.empty((len(data.X), count), dtype=np.int64)
     for members in data.members():
@@ -434,6 +437,6 @@ def _warn_of_contradictions(index: Index, same: NDArray[np.bool_], n_rows: int) 
     contradictory = len(np.intersect1d(key[same], key[~same]))
     if contradictory:
         warn_user(
-            f"{contradictory} pair{'s' * (contradictory != 1)} of rows "
+            f"{counted(contradictory, 'pair')} of rows "
             f"{'is' if contradictory == 1 else 'are'} given both as alike and as different."
         )

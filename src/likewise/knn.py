@@ -14,6 +14,7 @@ from likewise._validation import (
     TableLike,
     at_least,
     check_labelled,
+    check_parameters,
     check_rows,
     either,
     having,
@@ -89,11 +90,7 @@ class MetricKNN(ClassifierMixin, Learner):  # type: ignore[misc]
             The fitted classifier.
         """
         X, self._codes, self.classes_ = check_labelled(self, X, y, min_classes=1)
-        if self.n_neighbors > len(X):
-            raise ValueError(
-                f"n_neighbors={self.n_neighbors} is not allowed: X has n_samples = {len(X)} rows, "
-                "and there cannot be more neighbours than rows."
-            )
+        _require_rows(self.n_neighbors, len(X))
         self.metric_ = None if self.metric is None else clone(self.metric)
         if self.metric_ is not None:
             self.metric_.fit(X, self.classes_[self._codes])
@@ -120,6 +117,8 @@ class MetricKNN(ClassifierMixin, Learner):  # type: ignore[misc]
         check_is_fitted(self)
         X = check_rows(self, X, reset=False)
         wanted = self.n_neighbors if n_neighbors is None else n_neighbors
+        check_parameters("MetricKNN", {"n_neighbors": wanted}, {"n_neighbors": at_least(1)})
+        _require_rows(wanted, len(self._rows))
         squares, index = neighbors.nearest(self._map(X), self._rows, wanted, n_jobs=self.n_jobs)
         return np.sqrt(squares).astype(X.dtype), index
 
@@ -141,6 +140,14 @@ class MetricKNN(ClassifierMixin, Learner):  # type: ignore[misc]
         if self.metric_ is None:
             return X
         return np.asarray(self.metric_.transform(X))
+
+
+def _require_rows(n_neighbors: int, n_rows: int) -> None:
+    if n_neighbors > n_rows:
+        raise ValueError(
+            f"n_neighbors={n_neighbors} is not allowed: X has n_samples = {n_rows} rows, and "
+            "there cannot be more neighbours than rows."
+        )
 
 
 def vote(labels: NDArray[np.int64], n_classes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from likewise._validation import check_parameters, positive
+
 Array = NDArray[Any]
 
 
@@ -82,6 +84,9 @@ class SmoothedHinge:
     """
 
     width: float
+
+    def __post_init__(self) -> None:
+        check_parameters("SmoothedHinge", {"width": self.width}, {"width": positive()})
 
     def value(self, violation: Array) -> Array:
         """Cost of each violation."""

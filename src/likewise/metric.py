@@ -121,7 +121,7 @@ class Mahalanobis:
             self.components = np.asarray(components)
             if self.components.ndim != 2:
                 raise ValueError(
-                    f"components has {self.components.ndim} dimensions, but it must be a matrix."
+                    f"components has shape {self.components.shape}, but it must be a matrix."
                 )
         if matrix is not None:
             matrix = np.asarray(matrix)

@@ -1,0 +1,95 @@
+"""Projections on cones: in the cone, nearest, and equal to a generic solver's."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from likewise.cones import PSD, ConicHull, Symmetric
+
+DIRECTIONS = np.random.default_rng(0).normal(size=(7, 4))
+CONES = [Symmetric(), PSD(), ConicHull(DIRECTIONS)]
+NAMES = ["symmetric", "psd", "hull"]
+
+entries = st.floats(-5, 5, allow_subnormal=False).map(lambda value: round(value, 3))
+squares = arrays(float, (4, 4), elements=entries)
+weights = arrays(float, 7, elements=st.floats(0, 3))
+
+
+def member(cone, root, alpha):
+    """Some point of the cone, made without its projection."""
+    if isinstance(cone, Symmetric):
+        return root + root.T
+    if isinstance(cone, PSD):
+        return root @ root.T
+    return sum(a * np.outer(v, v) for a, v in zip(alpha, cone.directions, strict=True))
+
+
+@pytest.mark.parametrize("cone", CONES, ids=NAMES)
+@settings(deadline=None, max_examples=60)
+@given(matrix=squares, root=squares, alpha=weights)
+def test_the_projection_is_the_nearest_point(cone, matrix, root, alpha):
+    """Moreau: P is nearest to A in a cone K exactly if ⟨A−P, P⟩ = 0 and ⟨A−P, K⟩ ≤ 0."""
+    P = cone.project(matrix)
+    tiny = 1e-9 * max(1.0, np.abs(matrix).max()) ** 2
+    assert abs(np.vdot(matrix - P, P)) <= tiny
+    assert np.vdot(matrix - P, member(cone, root, alpha)) <= 100 * tiny
+
+
+@pytest.mark.parametrize("cone", CONES, ids=NAMES)
+@settings(deadline=None, max_examples=60)
+@given(root=squares, alpha=weights)
+def test_points_of_the_cone_stay_where_they_are(cone, root, alpha):
+    inside = member(cone, root, alpha)
+    tiny = 1e-9 * max(1.0, np.abs(inside).max())
+    np.testing.assert_allclose(cone.project(inside), inside, atol=tiny)
+    projected = cone.project(root)
+    np.testing.assert_allclose(cone.project(projected), projected, atol=tiny)
+
+
+@settings(deadline=None, max_examples=30)
+@given(matrix=squares)
+def test_hull_weights_are_not_negative_and_make_the_projection(matrix):
+    hull = ConicHull(DIRECTIONS)
+    alpha = hull.weights(matrix)
+    assert (alpha >= 0).all()
+    expected = sum(a * np.outer(v, v) for a, v in zip(alpha, DIRECTIONS, strict=True))
+    np.testing.assert_allclose(hull.project(matrix), expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_hull_against_a_generic_solver(seed):
+    A = np.random.default_rng(seed + 1).normal(size=(4, 4))
+    A = A + A.T
+    alpha = cp.Variable(7, nonneg=True)
+    combined = sum(alpha[i] * np.outer(v, v) for i, v in enumerate(DIRECTIONS))
+    cp.Problem(cp.Minimize(cp.sum_squares(combined - A))).solve()
+    np.testing.assert_allclose(ConicHull(DIRECTIONS).project(A), combined.value, atol=1e-5)
+
+
+@pytest.mark.parametrize("unit", [1e-8, 1.0, 1e8])
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+def test_units_do_not_matter_to_the_hull(unit, scale):
+    """Small numbers must not look like zero: the weights would silently be none."""
+    A = DIRECTIONS.T @ DIRECTIONS - np.eye(4)
+    expected = ConicHull(DIRECTIONS).project(A)
+    found = ConicHull(DIRECTIONS * unit).project(A * scale)
+    np.testing.assert_allclose(found / scale, expected, atol=1e-9)
+
+
+def test_hull_with_zero_and_repeated_directions():
+    v = np.array([1.0, 2.0])
+    hull = ConicHull(np.array([v, np.zeros(2), v]))
+    np.testing.assert_allclose(hull.project(3 * np.outer(v, v)), 3 * np.outer(v, v), atol=1e-12)
+    assert hull.weights(np.outer(v, v))[1] == 0
+    assert not hull.project(-np.eye(2)).any()
+    assert not hull.project(np.zeros((2, 2))).any()
+
+
+def test_projections_are_symmetric_to_the_bit():
+    A = np.random.default_rng(9).normal(size=(4, 4))
+    for cone in CONES:
+        P = cone.project(A)
+        np.testing.assert_array_equal(P, P.T)

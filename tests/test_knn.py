@@ -1,0 +1,173 @@
+"""MetricKNN against a slow, literal reading of its rule."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.frozen import FrozenEstimator
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import likewise as lw
+from likewise.knn import vote
+
+
+def literal_vote(labels, n_classes):
+    """Count the k nearest; if the lead is shared, take one neighbour fewer and count again."""
+    for k in range(len(labels), 0, -1):
+        counts = [list(labels[:k]).count(code) for code in range(n_classes)]
+        if counts.count(max(counts)) == 1:
+            return counts.index(max(counts)), counts
+    raise AssertionError("one neighbour always decides")
+
+
+@settings(deadline=None)
+@given(
+    labels=st.tuples(st.integers(0, 12), st.integers(1, 9)).flatmap(
+        lambda shape: arrays(np.int64, shape, elements=st.integers(0, 3))
+    )
+)
+def test_the_vote_is_the_literal_rule(labels):
+    winners, counts = vote(labels, 4)
+    assert counts.shape == (len(labels), 4)
+    for row, winner, count in zip(labels, winners, counts, strict=True):
+        assert (winner, count.tolist()) == literal_vote(row, 4)
+
+
+@settings(deadline=None, max_examples=50)
+@given(
+    rows=st.integers(3, 25).flatmap(
+        lambda n: arrays(np.float64, (n, 2), elements=st.integers(0, 3).map(float))
+    ),
+    data=st.data(),
+)
+def test_predictions_against_loops_on_grids_full_of_ties(rows, data):
+    n = len(rows)
+    y = np.array(data.draw(st.lists(st.sampled_from("abc"), min_size=n, max_size=n)))
+    k = data.draw(st.integers(1, n))
+    queries = data.draw(arrays(np.float64, (4, 2), elements=st.integers(-1, 4).map(float)))
+    model = lw.MetricKNN(n_neighbors=k).fit(rows, y)
+    classes = sorted(set(y))
+    distances, index = model.kneighbors(queries)
+    for place, query in enumerate(queries):
+        ranked = sorted(range(n), key=lambda i: (((rows[i] - query) ** 2).sum(), i))[:k]
+        assert index[place].tolist() == ranked
+        np.testing.assert_allclose(distances[place] ** 2, ((rows[ranked] - query) ** 2).sum(axis=1))
+        winner, counts = literal_vote([classes.index(y[i]) for i in ranked], len(classes))
+        assert model.predict(queries[place : place + 1])[0] == classes[winner]
+        shares = model.predict_proba(queries[place : place + 1])[0]
+        np.testing.assert_allclose(shares, np.array(counts) / sum(counts))
+
+
+@pytest.fixture(scope="module")
+def iris():
+    X, y = load_iris(return_X_y=True)
+    random = np.random.default_rng(0)
+    return X + random.normal(size=X.shape) * 1e-6, y  # no ties between distances
+
+
+def test_one_neighbour_is_scikit_learns(iris):
+    X, y = iris
+    ours = lw.MetricKNN(n_neighbors=1).fit(X[::2], y[::2]).predict(X[1::2])
+    theirs = KNeighborsClassifier(1).fit(X[::2], y[::2]).predict(X[1::2])
+    np.testing.assert_array_equal(ours, theirs)
+
+
+def test_probabilities_agree_with_predictions(iris):
+    X, y = iris
+    model = lw.MetricKNN(n_neighbors=10, metric=lw.FDA()).fit(X[::2], y[::2])
+    shares = model.predict_proba(X)
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    np.testing.assert_array_equal(model.classes_[shares.argmax(axis=1)], model.predict(X))
+
+
+@pytest.mark.parametrize("metric", [lw.FDA(), lw.RCA(), make_pipeline(StandardScaler(), lw.RCA())])
+def test_a_metric_is_learned_from_the_training_rows(iris, metric):
+    X, y = iris
+    model = lw.MetricKNN(n_neighbors=5, metric=metric).fit(X[::2], y[::2])
+    learned = clone(metric).fit(X[::2], y[::2])
+    plain = lw.MetricKNN(n_neighbors=5).fit(learned.transform(X[::2]), y[::2])
+    distances, index = model.kneighbors(X[1::2])
+    expected_distances, expected_index = plain.kneighbors(learned.transform(X[1::2]))
+    np.testing.assert_array_equal(index, expected_index)
+    np.testing.assert_allclose(distances, expected_distances)
+    assert not hasattr(metric, "components_")  # the user's own object is left alone
+
+
+def test_a_frozen_metric_is_used_as_it_is(iris):
+    X, y = iris
+    fitted = lw.Whitening().fit(X[:40])
+    model = lw.MetricKNN(metric=FrozenEstimator(fitted)).fit(X[::2], y[::2])
+    before = fitted.components_.copy()
+    plain = lw.MetricKNN().fit(fitted.transform(X[::2]), y[::2])
+    np.testing.assert_array_equal(model.predict(X[1::2]), plain.predict(fitted.transform(X[1::2])))
+    np.testing.assert_array_equal(fitted.components_, before)
+
+
+def test_the_number_of_threads_changes_nothing(iris):
+    X, y = iris
+    answers = [
+        lw.MetricKNN(4, metric=lw.RCA(), n_jobs=n_jobs).fit(X, y).kneighbors(X, 20)
+        for n_jobs in (1, 2, None)
+    ]
+    for distances, index in answers[1:]:
+        np.testing.assert_array_equal(distances, answers[0][0])
+        np.testing.assert_array_equal(index, answers[0][1])
+
+
+def test_duplicates_are_neighbours_in_order_of_their_rows():
+    X = np.zeros((6, 2))
+    model = lw.MetricKNN(n_neighbors=3).fit(X, list("abbbaa"))
+    distances, index = model.kneighbors([[0.0, 0.0]])
+    assert index.tolist() == [[0, 1, 2]]
+    assert not distances.any()
+    assert model.predict([[0.0, 0.0]]) == ["b"]
+
+
+def test_far_from_the_origin_nothing_changes(iris):
+    X, y = iris
+    X = np.round(X * 1024) / 1024
+    near = lw.MetricKNN(3, metric=lw.FDA()).fit(X[::2], y[::2]).predict(X[1::2])
+    far = lw.MetricKNN(3, metric=lw.FDA()).fit(X[::2] + 1e6, y[::2]).predict(X[1::2] + 1e6)
+    np.testing.assert_array_equal(far, near)
+
+
+def test_float32_distances_for_float32_rows(iris):
+    X, y = iris
+    model = lw.MetricKNN(metric=lw.RCA()).fit(X.astype(np.float32), y)
+    assert model.kneighbors(X.astype(np.float32))[0].dtype == np.float32
+    assert model.kneighbors(X)[0].dtype == np.float64
+
+
+def test_one_class_is_an_answer_too():
+    model = lw.MetricKNN(1).fit([[0.0], [1.0]], ["only", "only"])
+    assert model.predict([[5.0]]).tolist() == ["only"]
+    assert model.predict_proba([[5.0]]).tolist() == [[1.0]]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [
+        ({"n_neighbors": 0}, "n_neighbors=0 is not allowed: MetricKNN needs a whole number of at"),
+        ({"n_neighbors": 2.0}, "n_neighbors=2.0 is not allowed: MetricKNN needs a whole number"),
+        ({"n_neighbors": True}, "n_neighbors=True is not allowed"),
+        ({"n_neighbors": 5}, "n_neighbors=5 is not allowed: X has n_samples = 4 rows, and there"),
+        ({"metric": "euclidean"}, "metric='euclidean' is not allowed: MetricKNN needs None or a"),
+        ({"metric": lw.FDA}, r"metric=<class .*FDA'> is not allowed: MetricKNN needs None or a m"),
+        ({"n_jobs": 0}, "n_jobs=0 is not allowed: MetricKNN needs None or -1 for all cores, or"),
+    ],
+)
+def test_complaints_about_parameters(parameters, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        lw.MetricKNN(**parameters).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+
+
+@pytest.mark.parametrize("wanted", [0, 5, 1.5])
+def test_complaints_about_neighbours_to_look_up(wanted):
+    model = lw.MetricKNN(1).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    with pytest.raises(ValueError, match=f"n_neighbors={wanted} is not allowed"):
+        model.kneighbors([[0.0]], wanted)
