@@ -39,6 +39,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_signature": False,
+    "write_computation_times": False,  # its page would load scripts from the network
     "within_subsection_order": "FileNameSortKey",
 }
 

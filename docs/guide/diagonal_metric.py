@@ -1,4 +1,4 @@
-"""A metric learner of one's own: each feature is weighed by how little it varies within classes."""
+"""A metric learner of one's own."""
 
 import numpy as np
 
