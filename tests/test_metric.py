@@ -116,6 +116,11 @@ def test_nearest_psd_satisfies_the_variational_inequality(matrix, data):
     assert abs(np.vdot(A - P, P)) <= 1e-10
 
 
+def test_nearest_psd_drops_nothing_that_is_positive():
+    A = np.diag([1.0, 1e-12, -1.0])
+    np.testing.assert_array_equal(nearest_psd(A), np.diag([1.0, 1e-12, 0.0]))
+
+
 def test_nearest_psd_against_a_generic_solver():
     A = np.random.default_rng(3).normal(size=(4, 4))
     A = A + A.T

@@ -71,7 +71,7 @@ class ConicHull:
         count = np.where(rows == columns, 1.0, np.sqrt(2.0))
         generators = (self.directions[:, rows] * self.directions[:, columns] * count).T
         target = symmetric[rows, columns] * count
-        # Of unit length, since the solver takes small numbers for zero.
+        # Of unit length, since some releases of SciPy take small numbers for zero.
         lengths = np.linalg.norm(generators, axis=0)
         lengths = np.where(lengths > 0, lengths, 1)
         scale = np.linalg.norm(target) or 1.0

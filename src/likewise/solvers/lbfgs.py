@@ -105,7 +105,7 @@ class _Run:
 
     def evaluate(self, flat: Array) -> tuple[float, Array]:
         value, gradient = self.objective.value_and_gradient(flat.reshape(self.shape))
-        # SciPy remembers what it is given, and an objective may reuse its arrays.
+        # Copied: it may become the gradient at the best point, and an objective may reuse it.
         self.last_gradient = np.array(gradient, dtype=np.float64).ravel()
         return float(value), self.last_gradient
 
