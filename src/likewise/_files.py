@@ -7,6 +7,7 @@ file; everything else stands in the header as JSON, where a one-key object such 
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import inspect
 import json
@@ -14,7 +15,7 @@ import math
 import os
 import secrets
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import safetensors
@@ -25,6 +26,8 @@ from likewise._memory import require_memory
 
 FORMAT = 1
 _CLASSES: dict[str, type] = {}
+_RECORDS: dict[str, Any] = {}
+Record = TypeVar("Record")
 # What safetensors calls the numbers that a model holds.
 _KINDS = {"BOOL", "U8", "I8", "U16", "I16", "F16", "U32", "I32", "F32", "U64", "I64", "F64"}
 # Lives only while scikit-learn runs a fit, or belongs to the session and not to the model.
@@ -34,6 +37,12 @@ _NOT_STATE = frozenset({"_skl_callbacks", "_parent_callback_ctx", "_callback_fit
 def register(cls: type) -> None:
     """Let files name `cls`. Classes of other packages are named with their module."""
     _CLASSES[_class_name(cls)] = cls
+
+
+def record(cls: type[Record]) -> type[Record]:
+    """Let models hold instances of a dataclass of ours in their state."""
+    _RECORDS[cls.__name__] = cls
+    return cls
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -164,6 +173,9 @@ def _encode(value: Any, where: str, arrays: dict[str, Any]) -> Any:
     if _CLASSES.get(_class_name(type(value))) is type(value):
         return _encode_model(value, where, arrays)
     match value:
+        case _ if type(value) in _RECORDS.values():
+            kind = type(value).__name__
+            return {"$record": kind, "fields": _encode_all(vars(value), where, arrays)}
         case FrozenEstimator():
             return {"$frozen": _encode(value.estimator, f"{where}.estimator", arrays)}
         case np.generic():  # before the plain types: np.float64 is a float too
@@ -256,6 +268,8 @@ class _Decoder:
                 return _random_state(self.value(state))
             case {"$frozen": inner}:
                 return FrozenEstimator(self.model(inner))
+            case {"$record": str(name), "fields": dict(fields)}:
+                return self.record(name, self.values(fields))
             case {"$model": _}:
                 return self.model(content)
             case None | bool() | int() | float() | str():
@@ -264,6 +278,12 @@ class _Decoder:
 
     def values(self, items: dict[str, Any]) -> dict[str, Any]:
         return {key: self.value(item) for key, item in items.items()}
+
+    def record(self, name: str, fields: dict[str, Any]) -> Any:
+        cls = _RECORDS.get(name)
+        if cls is None or set(fields) != {field.name for field in dataclasses.fields(cls)}:
+            raise _Unreadable(f"holds a {name!r} that this release of likewise does not know")
+        return cls(**fields)
 
     def model(self, content: Any) -> Any:
         match content:

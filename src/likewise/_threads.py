@@ -7,13 +7,13 @@ blocks run: a threaded product is not reproducible, and threads times threads wo
 
 import contextlib
 import itertools
+import operator
 import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
-from numbers import Integral
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -47,11 +47,15 @@ def count_threads(n_jobs: int | None = None) -> int:
             return len(os.sched_getaffinity(0))
         except AttributeError:  # not every system lets a process ask
             return os.cpu_count() or 1
-    if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs < 1:
+    try:
+        count = 0 if isinstance(n_jobs, bool) else operator.index(n_jobs)
+    except TypeError:
+        count = 0
+    if count < 1:
         raise ValueError(
             f"n_jobs must be a positive integer, -1 or None (all cores), but it is {n_jobs!r}."
         )
-    return int(n_jobs)
+    return count
 
 
 def run_blocks(

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, ParamSpec, Self, TypeVar, cast
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -15,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from likewise import _files
 from likewise._progress import progress
+from likewise._threads import run_blocks
 from likewise._validation import Rule, TableLike, check_parameters, check_rows, warn_user
 from likewise.metric import row_norms
 from likewise.solvers import Iteration, Solution
@@ -34,6 +36,8 @@ except ImportError:
 Array = NDArray[Any]
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
+
+_MAP_BLOCK = 4096  # rows mapped at a time
 
 _HOW_IT_ENDED = {
     "max_iter": "stopped after max_iter={n_iter} iterations without converging",
@@ -212,8 +216,17 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         return check_rows(self, X, reset=False, name=name, accept_sparse=self._accepts_sparse)
 
     def _map(self, X: Any) -> Any:
-        mapped = X @ self.components_.T
-        return mapped.astype(X.dtype, copy=False)
+        across = self.components_.T
+        if sp.issparse(X):
+            return X @ across
+        mapped = np.empty((len(X), across.shape[1]), dtype=X.dtype)
+
+        def block(start: int, stop: int) -> None:
+            mapped[start:stop] = X[start:stop] @ across
+
+        # Fixed blocks, each on one thread: the same bits on any number of cores.
+        run_blocks(block, len(X), _MAP_BLOCK)
+        return mapped
 
     def _keep(self, components: Array, dtype: Any) -> Self:
         """Store L in the precision of the data it was learned from."""

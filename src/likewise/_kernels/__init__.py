@@ -2,15 +2,18 @@
 
 Each has a NumPy twin in `reference`, which defines it, and a compiled form. One of the two is
 chosen here, once: the compiled one where it was built, unless ``LIKEWISE_KERNELS=numpy`` asks
-for the twins. Every name in `NAMES` is a function of this module.
+for the twins. Every name in `NAMES` (kernels over whole arrays) and `STREAM_NAMES` (event by
+event) is a function of this module.
 """
 
 import os
 from importlib.util import find_spec
 
 from likewise._kernels.common import TooManyPairs
+from likewise._kernels.stream_common import LowRankMetric, StepRule, Steps
 
 NAMES = ("laplacian_apply", "pair_sqdist", "radius_scan")
+STREAM_NAMES = ("low_rank_psd_steps", "pair_block_steps", "pair_psd_steps", "pair_steps")
 
 
 def choose_backend(wish: str, compiled: bool) -> str:
@@ -31,15 +34,35 @@ BACKEND = choose_backend(
 
 if BACKEND == "native":
     from likewise._kernels.compiled import laplacian_apply, pair_sqdist, radius_scan
+    from likewise._kernels.stream_compiled import (
+        low_rank_psd_steps,
+        pair_block_steps,
+        pair_psd_steps,
+        pair_steps,
+    )
 else:
     from likewise._kernels.reference import laplacian_apply, pair_sqdist, radius_scan
+    from likewise._kernels.stream_reference import (
+        low_rank_psd_steps,
+        pair_block_steps,
+        pair_psd_steps,
+        pair_steps,
+    )
 
 __all__ = [
     "BACKEND",
     "NAMES",
+    "STREAM_NAMES",
+    "LowRankMetric",
+    "StepRule",
+    "Steps",
     "TooManyPairs",
     "choose_backend",
     "laplacian_apply",
+    "low_rank_psd_steps",
+    "pair_block_steps",
+    "pair_psd_steps",
     "pair_sqdist",
+    "pair_steps",
     "radius_scan",
 ]

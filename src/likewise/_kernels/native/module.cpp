@@ -15,6 +15,7 @@
 #include "laplacian.hpp"
 #include "radius.hpp"
 #include "sqdist.hpp"
+#include "stream_module.hpp"
 
 NB_MAKE_OPAQUE(likewise::Found)
 
@@ -223,4 +224,5 @@ NB_MODULE(_native, m) {
              nb::arg("weights").noconvert(), "n"_a);
     bind_rows<float>(m);
     bind_rows<double>(m);
+    bind_stream(m);
 }

@@ -11,8 +11,9 @@
 #include <string>
 #include <vector>
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#define LIKEWISE_X86 1
+#include "instructions.hpp"
+
+#ifdef LIKEWISE_X86
 #include <immintrin.h>
 #endif
 

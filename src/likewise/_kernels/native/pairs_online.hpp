@@ -1,0 +1,221 @@
+// One pass over a stream of pairs, event by event: passive-aggressive steps on a metric (M, b).
+//
+// For a pair with difference v and sign y (+1 same, -1 different), with q = v'Mv:
+//   p = 1 - y (b - q),  s = 1 + |v|^4,  and a step t that depends on the variant;
+//   M -= t y v v',  b += t y.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "instructions.hpp"
+
+namespace likewise {
+
+enum class Variant : int { PA = 0, PA1 = 1, PA2 = 2, PALS = 3 };
+
+struct StepRule {
+    Variant variant;
+    double C;          // PA-I: cap of the step; PA-II and PALS: softness
+    double slack;      // added to s; POLA's relaxation
+    double tolerance;  // smaller steps are left out
+
+    // The step for signed loss p of a pair with squared length n.
+    double step(double p, double n, double y) const {
+        if (n == 0 && y < 0) return 0;  // equal points marked different: nothing can help
+        const double s = 1 + n * n + slack;
+        double t = 0;
+        switch (variant) {
+            case Variant::PA: t = std::max(p, 0.0) / s; break;
+            case Variant::PA1: t = std::min(C, std::max(p, 0.0) / s); break;
+            case Variant::PA2: t = std::max(p, 0.0) / (s + 1 / (2 * C)); break;
+            case Variant::PALS: t = p / (s + 1 / (2 * C)); break;
+        }
+        return std::abs(t) >= tolerance ? t : 0;
+    }
+};
+
+constexpr int kLanes = 8;
+using Doubles = double __attribute__((vector_size(8 * kLanes), aligned(8)));
+
+LIKEWISE_INLINE const Doubles& lanes(const double* p) {
+    return *reinterpret_cast<const Doubles*>(p);
+}
+LIKEWISE_INLINE Doubles& lanes(double* p) { return *reinterpret_cast<Doubles*>(p); }
+LIKEWISE_INLINE double sum(const Doubles& x) {
+    return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
+}
+
+LIKEWISE_INLINE double dot(const double* a, const double* b, int64_t n) {
+    Doubles even{}, odd{};
+    int64_t j = 0;
+    for (; j + 2 * kLanes <= n; j += 2 * kLanes) {
+        even += lanes(a + j) * lanes(b + j);
+        odd += lanes(a + j + kLanes) * lanes(b + j + kLanes);
+    }
+    if (j + kLanes <= n) {
+        even += lanes(a + j) * lanes(b + j);
+        j += kLanes;
+    }
+    double rest = 0;
+    for (; j < n; ++j) rest += a[j] * b[j];
+    return sum(even + odd) + rest;
+}
+
+// A symmetric matrix of which only the lower part is kept, in blocks of kLanes columns: row i
+// holds its columns up to the end of the diagonal block of i. Half the work, and no masks.
+class LowerBlocks {
+  public:
+    LowerBlocks(const double* M, int64_t d)
+        : d_(d), width_((d + kLanes - 1) / kLanes * kLanes), values_(width_ * width_, 0.0) {
+        for (int64_t i = 0; i < d; ++i)
+            for (int64_t j = 0; j < std::min(d, end_of(i)); ++j) values_[i * width_ + j] = M[i * d + j];
+    }
+
+    int64_t width() const { return width_; }
+
+    void write(double* M) const {
+        for (int64_t i = 0; i < d_; ++i)
+            for (int64_t j = 0; j <= i; ++j) M[i * d_ + j] = M[j * d_ + i] = values_[i * width_ + j];
+    }
+
+    // v'Mv of a padded v: twice the blocks left of the diagonal, once the diagonal ones.
+    LIKEWISE_INLINE double quadratic(const double* v) const {
+        Doubles left{}, diagonal{};
+        for (int64_t i = 0; i < width_; i += 4) {
+            const double* row = values_.data() + i * width_;
+            const int64_t end = i / kLanes * kLanes;
+            Doubles r0{}, r1{}, r2{}, r3{};
+            for (int64_t j = 0; j < end; j += kLanes) {
+                const Doubles x = lanes(v + j);
+                r0 += lanes(row + j) * x;
+                r1 += lanes(row + width_ + j) * x;
+                r2 += lanes(row + 2 * width_ + j) * x;
+                r3 += lanes(row + 3 * width_ + j) * x;
+            }
+            left += (v[i] * r0 + v[i + 1] * r1) + (v[i + 2] * r2 + v[i + 3] * r3);
+            const Doubles x = lanes(v + end);
+            diagonal += ((v[i] * lanes(row + end) + v[i + 1] * lanes(row + width_ + end)) +
+                         (v[i + 2] * lanes(row + 2 * width_ + end) +
+                          v[i + 3] * lanes(row + 3 * width_ + end))) * x;
+        }
+        return 2 * sum(left) + sum(diagonal);
+    }
+
+    // M += weight v v'.
+    LIKEWISE_INLINE void add_outer(double weight, const double* v) {
+        for (int64_t i = 0; i < width_; i += 4) {
+            double* row = values_.data() + i * width_;
+            const double c0 = weight * v[i], c1 = weight * v[i + 1];
+            const double c2 = weight * v[i + 2], c3 = weight * v[i + 3];
+            for (int64_t j = 0; j < end_of(i); j += kLanes) {
+                const Doubles x = lanes(v + j);
+                lanes(row + j) += c0 * x;
+                lanes(row + width_ + j) += c1 * x;
+                lanes(row + 2 * width_ + j) += c2 * x;
+                lanes(row + 3 * width_ + j) += c3 * x;
+            }
+        }
+    }
+
+  private:
+    static int64_t end_of(int64_t i) { return (i / kLanes + 1) * kLanes; }
+
+    int64_t d_, width_;
+    std::vector<double> values_;
+};
+
+// One event on the full matrix in place: for so few events that packing would cost more. The
+// product of two entries of v comes first, which keeps M symmetric to the last bit.
+LIKEWISE_INLINE void add_outer_in_place(double* M, int64_t d, double weight, const double* v) {
+    for (int64_t i = 0; i < d; ++i)
+        for (int64_t j = 0; j < d; ++j) M[i * d + j] += weight * (v[i] * v[j]);
+}
+
+LIKEWISE_INLINE double quadratic_in_place(const double* M, int64_t d, const double* v) {
+    double q = 0;
+    for (int64_t i = 0; i < d; ++i) q += v[i] * dot(M + i * d, v, d);
+    return q;
+}
+
+LIKEWISE_INLINE int64_t few_pair_steps_body(double* M, int64_t d, double& b, const double* V,
+                                            const double* y, int64_t n, const StepRule& rule,
+                                            int64_t max_updates, double* p_out, double* step_out) {
+    int64_t k = 0;
+    for (; k < n && max_updates > 0; ++k) {
+        const double* v = V + k * d;
+        const double p = 1 - y[k] * (b - quadratic_in_place(M, d, v));
+        const double step = rule.step(p, dot(v, v, d), y[k]);
+        p_out[k] = p;
+        step_out[k] = step;
+        if (step == 0) continue;
+        add_outer_in_place(M, d, -step * y[k], v);
+        b += step * y[k];
+        --max_updates;
+    }
+    return k;
+}
+LIKEWISE_DISPATCH(int64_t, few_pair_steps,
+                  (double* M, int64_t d, double& b, const double* V, const double* y, int64_t n,
+                   const StepRule& rule, int64_t max_updates, double* p_out, double* step_out),
+                  (M, d, b, V, y, n, rule, max_updates, p_out, step_out))
+
+// Events one by one on an explicit matrix, for small d. Stops after max_updates updates; returns
+// how many events were taken.
+LIKEWISE_INLINE int64_t pair_steps_body(double* M, int64_t d, double& b, const double* V,
+                                        const double* y, int64_t n, const StepRule& rule,
+                                        int64_t max_updates, double* p_out, double* step_out) {
+    LowerBlocks lower(M, d);
+    std::vector<double> padded(lower.width(), 0.0);
+    double* v = padded.data();
+    int64_t k = 0;
+    for (; k < n && max_updates > 0; ++k) {
+        std::copy(V + k * d, V + (k + 1) * d, v);
+        const double q = lower.quadratic(v);
+        const double p = 1 - y[k] * (b - q);
+        const double step = rule.step(p, dot(v, v, lower.width()), y[k]);
+        p_out[k] = p;
+        step_out[k] = step;
+        if (step == 0) continue;
+        lower.add_outer(-step * y[k], v);
+        b += step * y[k];
+        --max_updates;
+    }
+    lower.write(M);
+    return k;
+}
+LIKEWISE_DISPATCH(int64_t, pair_steps,
+                  (double* M, int64_t d, double& b, const double* V, const double* y, int64_t n,
+                   const StepRule& rule, int64_t max_updates, double* p_out, double* step_out),
+                  (M, d, b, V, y, n, rule, max_updates, p_out, step_out))
+
+// The same for a block whose q = v'Mv at the block's start are known (changed in place): an
+// update changes the q of the pairs after it by the squares of one row of the Gram matrix.
+LIKEWISE_INLINE int64_t pair_block_body(const double* V, int64_t d, double* q, const double* y,
+                                        int64_t n, double& b, const StepRule& rule,
+                                        int64_t max_updates, double* p_out, double* step_out) {
+    int64_t k = 0;
+    for (; k < n && max_updates > 0; ++k) {
+        const double* v = V + k * d;
+        const double p = 1 - y[k] * (b - q[k]);
+        const double step = rule.step(p, dot(v, v, d), y[k]);
+        p_out[k] = p;
+        step_out[k] = step;
+        if (step == 0) continue;
+        b += step * y[k];
+        --max_updates;
+        for (int64_t j = k + 1; j < n; ++j) {
+            const double g = dot(v, V + j * d, d);
+            q[j] -= step * y[k] * g * g;
+        }
+    }
+    return k;
+}
+LIKEWISE_DISPATCH(int64_t, pair_block,
+                  (const double* V, int64_t d, double* q, const double* y, int64_t n, double& b,
+                   const StepRule& rule, int64_t max_updates, double* p_out, double* step_out),
+                  (V, d, q, y, n, b, rule, max_updates, p_out, step_out))
+
+}  // namespace likewise

@@ -1,0 +1,242 @@
+// Passive-aggressive steps on a metric that is projected on the PSD cone after every update.
+//
+// In the eigenbasis of the metric at the last refresh, M = diag(values) + Σ weight_j y_j y_j'
+// with few y. From a PSD M only a step with t y > 0 can make M - t v v' indefinite, and then it
+// has one negative eigenvalue x, the root of t g(x) = 1 for g(x) = v'(M - x)^-1 v. Newton's method
+// on 1/g, which is almost linear, finds it in a few steps; each costs O(d k²) by Woodbury's
+// formula. The eigenvector is (M - x)^-1 v.
+#pragma once
+
+#include "pairs_online.hpp"
+
+namespace likewise {
+
+struct LowRankMetric {
+    int64_t d, capacity;
+    int64_t count;
+    const double* values;  // d eigenvalues at the last refresh, none negative
+    double* rows;          // capacity × d: the y
+    double* weights;       // capacity
+};
+
+// Solves (M - x) w = v for x < 0 and reports v'w, by Woodbury's formula.
+class LowRankSolver {
+  public:
+    explicit LowRankSolver(const LowRankMetric& metric)
+        : m(metric), scaled(m.capacity * m.d), inverse(m.d), solution(m.d),
+          matrix(m.capacity * m.capacity), c(m.capacity) {}
+
+    LIKEWISE_INLINE double solve(const double* v, double x) {
+        const int64_t d = m.d, k = m.count;
+        for (int64_t i = 0; i < d; ++i) inverse[i] = 1 / (m.values[i] - x);
+        for (int64_t i = 0; i < d; ++i) solution[i] = inverse[i] * v[i];
+        for (int64_t j = 0; j < k; ++j) {
+            double* row = scaled.data() + j * d;
+            for (int64_t i = 0; i < d; ++i) row[i] = inverse[i] * m.rows[j * d + i];
+            c[j] = m.weights[j] * dot(row, v, d);
+        }
+        for (int64_t j = 0; j < k; ++j) {
+            for (int64_t l = 0; l <= j; ++l) {
+                const double g = dot(scaled.data() + j * d, m.rows + l * d, d);
+                matrix[j * k + l] = m.weights[j] * g;
+                matrix[l * k + j] = m.weights[l] * g;
+            }
+        }
+        for (int64_t j = 0; j < k; ++j) matrix[j * k + j] += 1;
+        eliminate(k);
+        for (int64_t j = 0; j < k; ++j) {
+            const double* row = scaled.data() + j * d;
+            for (int64_t i = 0; i < d; ++i) solution[i] -= c[j] * row[i];
+        }
+        return dot(solution.data(), v, d);
+    }
+
+    const double* result() const { return solution.data(); }
+
+  private:
+    // Gaussian elimination with row pivots: c becomes matrix⁻¹ c.
+    LIKEWISE_INLINE void eliminate(int64_t k) {
+        for (int64_t j = 0; j < k; ++j) {
+            int64_t pivot = j;
+            for (int64_t r = j + 1; r < k; ++r)
+                if (std::abs(matrix[r * k + j]) > std::abs(matrix[pivot * k + j])) pivot = r;
+            if (pivot != j) {
+                std::swap_ranges(&matrix[j * k], &matrix[j * k] + k, &matrix[pivot * k]);
+                std::swap(c[j], c[pivot]);
+            }
+            for (int64_t r = j + 1; r < k; ++r) {
+                const double f = matrix[r * k + j] / matrix[j * k + j];
+                for (int64_t l = j + 1; l < k; ++l) matrix[r * k + l] -= f * matrix[j * k + l];
+                c[r] -= f * c[j];
+            }
+        }
+        for (int64_t j = k - 1; j >= 0; --j) {
+            for (int64_t l = j + 1; l < k; ++l) c[j] -= matrix[j * k + l] * c[l];
+            c[j] /= matrix[j * k + j];
+        }
+    }
+
+    const LowRankMetric& m;
+    std::vector<double> scaled, inverse, solution, matrix, c;
+};
+
+// The same for an explicit matrix of few rows, by Cholesky's factors.
+class CholeskySolver {
+  public:
+    CholeskySolver(const double* matrix, int64_t rows)
+        : M(matrix), d(rows), factor(d * d), solution(d) {}
+
+    LIKEWISE_INLINE double solve(const double* v, double x) {
+        double g = 0;
+        for (int64_t i = 0; i < d; ++i) {
+            double* row = factor.data() + i * d;
+            for (int64_t j = 0; j < i; ++j) {
+                row[j] = (M[i * d + j] - dot(row, factor.data() + j * d, j)) * factor[j * d + j];
+            }
+            const double pivot = M[i * d + i] - x - dot(row, row, i);
+            if (!(pivot > 0)) return -1;  // not positive definite: x is too far right
+            row[i] = 1 / std::sqrt(pivot);
+            solution[i] = (v[i] - dot(row, solution.data(), i)) * row[i];
+            g += solution[i] * solution[i];
+        }
+        for (int64_t i = d - 1; i >= 0; --i) {
+            const double* row = factor.data() + i * d;
+            const double w = solution[i] *= row[i];
+            for (int64_t j = 0; j < i; ++j) solution[j] -= w * row[j];
+        }
+        return g;
+    }
+
+    const double* result() const { return solution.data(); }
+
+  private:
+    const double* M;
+    int64_t d;
+    std::vector<double> factor, solution;
+};
+
+// The negative eigenvalue of M - t v v', or 0 if there is none below -floor; the solver is left
+// holding an eigenvector. `floor` is more than rounding can have done to an eigenvalue of M.
+//
+// A solution at x is good to about eps |M| / |x|, so the search comes from the left, where |x| is
+// large, and nears zero by no more than a factor of 1000 at a time.
+template <typename Solver>
+LIKEWISE_INLINE double negative_eigenvalue(Solver& solver, const double* v, int64_t d, double t,
+                                           double length2, double floor) {
+    double left = -t * length2;  // Weyl: no eigenvalue lies further left
+    double right = 0;
+    for (double x = left; x < -floor;) {
+        const double g = solver.solve(v, x);
+        const double* w = solver.result();
+        (g > 0 && t * g <= 1 ? left : right) = x;
+        double next = x + g * (1 - t * g) / dot(w, w, d);
+        if (g > 0 && std::abs(next - x) <= 1e-14 * std::abs(x)) return x;
+        if (right == 0) {
+            next = std::min(next, x / 1000);
+        } else if (!(next > left && next < right)) {
+            next = -std::sqrt(left * right);
+            if (next <= left || next >= right) return x;  // no number lies between
+        }
+        x = next;
+    }
+    return 0;
+}
+
+// What rounding can do to an eigenvalue of a matrix with this trace, and ten times that.
+constexpr double kRounding = 1e-13;
+// Below this share of the trace an eigenvalue is sought only in a fresh eigenbasis, where the
+// solver has no cancellation.
+constexpr double kFresh = 1e-7;
+
+// Events one by one on an explicit matrix, for small d.
+LIKEWISE_INLINE void pair_psd_steps_small_body(double* M, int64_t d, double& b, const double* V,
+                                               const double* y, int64_t n, const StepRule& rule,
+                                               double* p_out, double* step_out) {
+    CholeskySolver solver(M, d);
+    std::vector<double> unit(d);
+    for (int64_t k = 0; k < n; ++k) {
+        const double* v = V + k * d;
+        double q = 0, trace = 0;
+        for (int64_t i = 0; i < d; ++i) {
+            q += v[i] * dot(M + i * d, v, d);
+            trace += M[i * d + i];
+        }
+        const double length2 = dot(v, v, d);
+        const double p = 1 - y[k] * (b - q);
+        const double step = rule.step(p, length2, y[k]);
+        p_out[k] = p;
+        step_out[k] = step;
+        if (step == 0) continue;
+        const double weight = -step * y[k];
+        const double x = weight < 0 ? negative_eigenvalue(solver, v, d, -weight, length2,
+                                                          kRounding * (trace + step * length2))
+                                    : 0;
+        const double* w = solver.result();
+        const double scale = x < 0 ? -x / dot(w, w, d) : 0;
+        for (int64_t i = 0; i < d; ++i) {
+            const double a = weight * v[i], c = scale * w[i];
+            for (int64_t j = 0; j < d; ++j) M[i * d + j] += a * v[j] + c * w[j];
+        }
+        b = std::max(1.0, b + step * y[k]);
+    }
+}
+LIKEWISE_DISPATCH(void, pair_psd_steps_small,
+                  (double* M, int64_t d, double& b, const double* V, const double* y, int64_t n,
+                   const StepRule& rule, double* p_out, double* step_out),
+                  (M, d, b, V, y, n, rule, p_out, step_out))
+
+// Events one by one; V is in the eigenbasis of the last refresh. Stops before an event that might
+// not fit or that needs a fresh basis; returns how many were taken.
+LIKEWISE_INLINE int64_t pair_psd_steps_body(LowRankMetric& m, double& b, const double* V,
+                                            const double* y, int64_t n, const StepRule& rule,
+                                            double* p_out, double* step_out) {
+    const int64_t d = m.d;
+    LowRankSolver solver(m);
+    double trace = 0;
+    for (int64_t i = 0; i < d; ++i) trace += m.values[i];
+    for (int64_t j = 0; j < m.count; ++j)
+        trace += m.weights[j] * dot(m.rows + j * d, m.rows + j * d, d);
+    int64_t k = 0;
+    for (; k < n && m.count + 2 <= m.capacity; ++k) {
+        const double* v = V + k * d;
+        double q = 0;
+        for (int64_t i = 0; i < d; ++i) q += m.values[i] * v[i] * v[i];
+        for (int64_t j = 0; j < m.count; ++j) {
+            const double c = dot(m.rows + j * d, v, d);
+            q += m.weights[j] * c * c;
+        }
+        const double length2 = dot(v, v, d);
+        const double p = 1 - y[k] * (b - q);
+        const double step = rule.step(p, length2, y[k]);
+        p_out[k] = p;
+        step_out[k] = step;
+        if (step == 0) continue;
+        const double weight = -step * y[k];
+        double x = 0;
+        if (weight < 0) {
+            const double size = trace + step * length2;
+            const double floor = (m.count ? kFresh : kRounding) * size;
+            x = negative_eigenvalue(solver, v, d, -weight, length2, floor);
+            if (x > -floor && m.count) break;
+        }
+        std::copy(v, v + d, m.rows + m.count * d);
+        m.weights[m.count++] = weight;
+        trace += weight * length2;
+        if (x < 0) {
+            const double* w = solver.result();
+            const double scale = 1 / std::sqrt(dot(w, w, d));
+            double* row = m.rows + m.count * d;
+            for (int64_t i = 0; i < d; ++i) row[i] = scale * w[i];
+            m.weights[m.count++] = -x;
+            trace -= x;
+        }
+        b = std::max(1.0, b + step * y[k]);
+    }
+    return k;
+}
+LIKEWISE_DISPATCH(int64_t, pair_psd_steps,
+                  (LowRankMetric & m, double& b, const double* V, const double* y, int64_t n,
+                   const StepRule& rule, double* p_out, double* step_out),
+                  (m, b, V, y, n, rule, p_out, step_out))
+
+}  // namespace likewise

@@ -1,0 +1,125 @@
+// Bindings of the event-by-event loops: check lengths, release the GIL, call them.
+
+#include "stream_module.hpp"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+
+#include <stdexcept>
+
+#include "pairs_online.hpp"
+#include "pairs_psd.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+using Matrix = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Vector = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Events = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Reals = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+constexpr int64_t kFew = 4;  // events; more are worth packing the matrix for
+
+void require(bool holds, const char* otherwise) {
+    if (!holds) throw std::invalid_argument(otherwise);
+}
+
+void require_events(const Events& V, const Reals& sign, const Vector& losses, const Vector& steps) {
+    const size_t n = V.shape(0);
+    require(sign.shape(0) == n && losses.shape(0) == n && steps.shape(0) == n,
+            "sign, losses and steps must have one value an event.");
+}
+
+void require_square(const Matrix& M, const Events& V) {
+    require(M.shape(0) == M.shape(1) && M.shape(0) == V.shape(1),
+            "M must be square with a row a feature of V.");
+}
+
+likewise::StepRule rule_of(int variant, double C, double slack, double tolerance) {
+    require(variant >= 0 && variant <= 3, "variant must be 0 to 3.");
+    return {static_cast<likewise::Variant>(variant), C, slack, tolerance};
+}
+
+int64_t rows_of(const Events& V) { return static_cast<int64_t>(V.shape(0)); }
+int64_t features_of(const Events& V) { return static_cast<int64_t>(V.shape(1)); }
+
+std::pair<int64_t, double> pair_steps(Matrix M, double b, Events V, Reals sign, int variant,
+                                      double C, double slack, double tolerance,
+                                      int64_t max_updates, Vector losses, Vector steps) {
+    require_events(V, sign, losses, steps);
+    require_square(M, V);
+    const auto rule = rule_of(variant, C, slack, tolerance);
+    nb::gil_scoped_release unlocked;
+    const auto loop = rows_of(V) < kFew ? likewise::few_pair_steps : likewise::pair_steps;
+    const int64_t taken =
+        loop(M.data(), features_of(V), b, V.data(), sign.data(), rows_of(V), rule,
+                             max_updates, losses.data(), steps.data());
+    return {taken, b};
+}
+
+std::pair<int64_t, double> pair_block_steps(Events V, Vector q, double b, Reals sign, int variant,
+                                            double C, double slack, double tolerance,
+                                            int64_t max_updates, Vector losses, Vector steps) {
+    require_events(V, sign, losses, steps);
+    require(q.shape(0) == V.shape(0), "q must have one value an event.");
+    const auto rule = rule_of(variant, C, slack, tolerance);
+    nb::gil_scoped_release unlocked;
+    const int64_t taken =
+        likewise::pair_block(V.data(), features_of(V), q.data(), sign.data(), rows_of(V), b, rule,
+                             max_updates, losses.data(), steps.data());
+    return {taken, b};
+}
+
+double pair_psd_steps(Matrix M, double b, Events V, Reals sign, int variant, double C, double slack,
+                      double tolerance, Vector losses, Vector steps) {
+    require_events(V, sign, losses, steps);
+    require_square(M, V);
+    const auto rule = rule_of(variant, C, slack, tolerance);
+    nb::gil_scoped_release unlocked;
+    likewise::pair_psd_steps_small(M.data(), features_of(V), b, V.data(), sign.data(), rows_of(V),
+                                   rule, losses.data(), steps.data());
+    return b;
+}
+
+std::tuple<int64_t, int64_t, double> low_rank_psd_steps(Reals values, Matrix rows, Vector weights,
+                                                        int64_t count, double b, Events V,
+                                                        Reals sign, int variant, double C,
+                                                        double slack, double tolerance,
+                                                        Vector losses, Vector steps) {
+    require_events(V, sign, losses, steps);
+    require(values.shape(0) == V.shape(1) && rows.shape(1) == V.shape(1),
+            "values and rows must have one column a feature of V.");
+    require(weights.shape(0) == rows.shape(0), "weights must have one value a row of rows.");
+    require(count >= 0 && count <= static_cast<int64_t>(rows.shape(0)),
+            "count must lie within rows.");
+    const auto rule = rule_of(variant, C, slack, tolerance);
+    likewise::LowRankMetric metric{features_of(V),  static_cast<int64_t>(rows.shape(0)),
+                                   count,           values.data(),
+                                   rows.data(),     weights.data()};
+    nb::gil_scoped_release unlocked;
+    const int64_t taken = likewise::pair_psd_steps(metric, b, V.data(), sign.data(), rows_of(V),
+                                                   rule, losses.data(), steps.data());
+    return {taken, metric.count, b};
+}
+
+}  // namespace
+
+void bind_stream(nb::module_& m) {
+    m.def("pair_steps", &pair_steps, nb::arg("M").noconvert(), "b"_a, nb::arg("V").noconvert(),
+          nb::arg("sign").noconvert(), "variant"_a, "C"_a, "slack"_a, "tolerance"_a,
+          "max_updates"_a, nb::arg("losses").noconvert(), nb::arg("steps").noconvert());
+    m.def("pair_block_steps", &pair_block_steps, nb::arg("V").noconvert(),
+          nb::arg("q").noconvert(), "b"_a, nb::arg("sign").noconvert(), "variant"_a, "C"_a,
+          "slack"_a, "tolerance"_a, "max_updates"_a, nb::arg("losses").noconvert(),
+          nb::arg("steps").noconvert());
+    m.def("pair_psd_steps", &pair_psd_steps, nb::arg("M").noconvert(), "b"_a,
+          nb::arg("V").noconvert(), nb::arg("sign").noconvert(), "variant"_a, "C"_a, "slack"_a,
+          "tolerance"_a, nb::arg("losses").noconvert(), nb::arg("steps").noconvert());
+    m.def("low_rank_psd_steps", &low_rank_psd_steps, nb::arg("values").noconvert(),
+          nb::arg("rows").noconvert(), nb::arg("weights").noconvert(), "count"_a, "b"_a,
+          nb::arg("V").noconvert(), nb::arg("sign").noconvert(), "variant"_a, "C"_a, "slack"_a,
+          "tolerance"_a, nb::arg("losses").noconvert(), nb::arg("steps").noconvert());
+}

@@ -1,0 +1,46 @@
+"""The event-by-event kernels in C++: the same functions as in `stream_reference`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import likewise._kernels._native as _native
+from likewise._kernels.stream_common import LowRankMetric, Reals, StepRule, Steps
+
+
+def pair_steps(
+    M: Reals, b: float, V: Reals, sign: Reals, rule: StepRule, max_updates: int
+) -> Steps:
+    """See `likewise._kernels.stream_reference.pair_steps`."""
+    losses, steps = np.empty(len(V)), np.empty(len(V))
+    taken, b = _native.pair_steps(M, b, V, sign, rule.code, *rule[1:], max_updates, losses, steps)
+    return Steps(taken, b, losses[:taken], steps[:taken])
+
+
+def pair_block_steps(
+    V: Reals, q: Reals, b: float, sign: Reals, rule: StepRule, max_updates: int
+) -> Steps:
+    """See `likewise._kernels.stream_reference.pair_block_steps`."""
+    losses, steps = np.empty(len(V)), np.empty(len(V))
+    taken, b = _native.pair_block_steps(
+        V, q, b, sign, rule.code, *rule[1:], max_updates, losses, steps
+    )
+    return Steps(taken, b, losses[:taken], steps[:taken])
+
+
+def pair_psd_steps(M: Reals, b: float, V: Reals, sign: Reals, rule: StepRule) -> Steps:
+    """See `likewise._kernels.stream_reference.pair_psd_steps`."""
+    losses, steps = np.empty(len(V)), np.empty(len(V))
+    b = _native.pair_psd_steps(M, b, V, sign, rule.code, *rule[1:], losses, steps)
+    return Steps(len(V), b, losses, steps)
+
+
+def low_rank_psd_steps(
+    metric: LowRankMetric, b: float, V: Reals, sign: Reals, rule: StepRule
+) -> tuple[Steps, int]:
+    """See `likewise._kernels.stream_reference.low_rank_psd_steps`."""
+    losses, steps = np.empty(len(V)), np.empty(len(V))
+    taken, count, b = _native.low_rank_psd_steps(
+        *metric, b, V, sign, rule.code, *rule[1:], losses, steps
+    )
+    return Steps(taken, b, losses[:taken], steps[:taken]), count

@@ -1,0 +1,144 @@
+"""The event-by-event kernels in NumPy: the definition of what the compiled ones compute.
+
+For a pair with difference v and sign y (+1 same, -1 different): ``q = vᵀMv``,
+``p = 1 - y(b - q)``, a step t by the rule, then ``M -= t y v vᵀ`` and ``b += t y``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from likewise._kernels.stream_common import LowRankMetric, Reals, StepRule, Steps
+
+
+def pair_steps(
+    M: Reals, b: float, V: Reals, sign: Reals, rule: StepRule, max_updates: int
+) -> Steps:
+    """Take events one by one on an explicit M, which changes in place.
+
+    Parameters
+    ----------
+    M : float64 array of shape (d, d)
+        Symmetric.
+    b : float
+        The threshold.
+    V : float64 array of shape (n, d)
+        Differences, one a pair.
+    sign : float64 array of shape (n,)
+        +1 same, -1 different.
+    rule : StepRule
+        The size of a step.
+    max_updates : int
+        Stop after this many updates.
+
+    Returns
+    -------
+    Steps
+    """
+    losses, steps = np.empty(len(V)), np.empty(len(V))
+    k = 0
+    while k < len(V) and max_updates > 0:
+        v, y = V[k], sign[k]
+        losses[k] = 1 - y * (b - v @ M @ v)
+        steps[k] = rule.step(losses[k], v @ v, y)
+        if steps[k]:
+            M -= (steps[k] * y) * np.outer(v, v)
+            b += steps[k] * y
+            max_updates -= 1
+        k += 1
+    return Steps(k, b, losses[:k], steps[:k])
+
+
+def pair_block_steps(
+    V: Reals, q: Reals, b: float, sign: Reals, rule: StepRule, max_updates: int
+) -> Steps:
+    """Take the events of a block whose ``q = vᵀMv`` at its start are known; M is not touched.
+
+    An update by pair k changes the q of the pairs after it by ``-t y (v_k · v_j)²``.
+
+    Parameters
+    ----------
+    V, b, sign, rule, max_updates
+        As in `pair_steps`.
+    q : float64 array of shape (n,)
+        Changes in place.
+
+    Returns
+    -------
+    Steps
+    """
+    losses, steps = np.empty(len(V)), np.empty(len(V))
+    k = 0
+    while k < len(V) and max_updates > 0:
+        v, y = V[k], sign[k]
+        losses[k] = 1 - y * (b - q[k])
+        steps[k] = rule.step(losses[k], v @ v, y)
+        if steps[k]:
+            q[k + 1 :] -= steps[k] * y * np.square(V[k + 1 :] @ v)
+            b += steps[k] * y
+            max_updates -= 1
+        k += 1
+    return Steps(k, b, losses[:k], steps[:k])
+
+
+def pair_psd_steps(M: Reals, b: float, V: Reals, sign: Reals, rule: StepRule) -> Steps:
+    """Take events one by one; after every update M is projected on the PSD cone and b on [1, ∞).
+
+    Parameters as in `pair_steps`; M is positive semi-definite and changes in place.
+    """
+    losses, steps = np.empty(len(V)), np.empty(len(V))
+    for k, (v, y) in enumerate(zip(V, sign, strict=True)):
+        losses[k] = 1 - y * (b - v @ M @ v)
+        steps[k] = rule.step(losses[k], v @ v, y)
+        if steps[k]:
+            M -= (steps[k] * y) * np.outer(v, v)
+            b = max(1.0, b + steps[k] * y)
+            if steps[k] * y > 0:
+                values, vectors = np.linalg.eigh(M)
+                if values[0] < 0:
+                    M -= values[0] * np.outer(vectors[:, 0], vectors[:, 0])
+    return Steps(len(V), b, losses, steps)
+
+
+def low_rank_psd_steps(
+    metric: LowRankMetric, b: float, V: Reals, sign: Reals, rule: StepRule
+) -> tuple[Steps, int]:
+    """Take events as `pair_psd_steps` does, on a metric given in an eigenbasis.
+
+    Parameters
+    ----------
+    metric : LowRankMetric
+        Its `rows` and `weights` beyond `used` are filled in.
+    V : float64 array of shape (n, d)
+        Differences, in the eigenbasis.
+    b, sign, rule
+        As in `pair_steps`.
+
+    Returns
+    -------
+    Steps
+        Stops where the next update might not fit, or wants a fresh basis.
+    count : int
+        How many rows the metric has now.
+    """
+    values, rows, weights, count = metric
+    losses, steps = np.empty(len(V)), np.empty(len(V))
+    k = 0
+    while k < len(V) and count + 2 <= len(rows):
+        v, y = V[k], sign[k]
+        inner = rows[:count] @ v
+        q = values @ np.square(v) + weights[:count] @ np.square(inner)
+        losses[k] = 1 - y * (b - q)
+        steps[k] = rule.step(losses[k], v @ v, y)
+        if steps[k]:
+            rows[count], weights[count] = v, -steps[k] * y
+            count += 1
+            b = max(1.0, b + steps[k] * y)
+            if steps[k] * y > 0:
+                dense = LowRankMetric(values, rows, weights, count).dense()
+                lowest, vectors = np.linalg.eigh(dense)
+                if lowest[0] < 0:
+                    rows[count], weights[count] = vectors[:, 0], -lowest[0]
+                    count += 1
+        k += 1
+    return Steps(k, b, losses[:k], steps[:k]), count

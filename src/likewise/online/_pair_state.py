@@ -1,0 +1,209 @@
+"""What a learner of pairs knows, and how a stream of pairs changes it.
+
+`step` is a pure function: the same events from the same state give the same state, so that a
+stored stream can be replayed. `advance` is the same in place.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import blas, eigh
+
+from likewise import _files, _kernels
+from likewise._kernels import LowRankMetric, StepRule, Steps
+from likewise.metric import nearest_psd
+
+Reals = NDArray[np.float64]
+Projection = Literal["each", "end"] | int
+
+# Measured crossovers; both sides give the same steps.
+_SMALL = 128  # features up to which one compiled loop beats blocks of matrix products
+_SMALL_PSD = 40  # the same where every update is projected
+_BLOCK = 96  # pairs in a block of matrix products
+_FEW = 8  # pairs that are not worth a block
+
+
+@_files.record
+@dataclass
+class EigenForm:
+    """A PSD matrix as ``U (diag(values) + Σ weights[j] rows[j] rows[j]ᵀ) Uᵀ`` with few rows."""
+
+    vectors: Reals
+    values: Reals
+    rows: Reals
+    weights: Reals
+    count: int = 0
+
+    @classmethod
+    def of(cls, matrix: Reals) -> EigenForm:
+        """Return the eigenform of a PSD matrix."""
+        values, vectors = eigh(matrix)
+        n_features = len(matrix)
+        # The more rows, the dearer a step and the rarer a refresh (measured).
+        capacity = round(4 * n_features**0.5)
+        return cls(
+            vectors,
+            np.maximum(values, 0),
+            np.zeros((capacity, n_features)),
+            np.zeros(capacity),
+        )
+
+    @property
+    def low_rank(self) -> LowRankMetric:
+        """The metric in the eigenbasis."""
+        return LowRankMetric(self.values, self.rows, self.weights, self.count)
+
+    def refresh(self) -> None:
+        """Take in the low-rank part: a new basis, and no rows."""
+        values, turn = eigh(self.low_rank.dense(), driver="evd", check_finite=False)
+        self.values, self.vectors = np.maximum(values, 0), self.vectors @ turn
+        self.count = 0
+
+    def dense(self) -> Reals:
+        """Return the matrix, exactly symmetric."""
+        matrix = self.vectors @ self.low_rank.dense() @ self.vectors.T
+        return np.asarray((matrix + matrix.T) / 2)
+
+
+@_files.record
+@dataclass
+class PairState:
+    """The model (M, b) of a learner of pairs, and what it has been through.
+
+    M is kept as `matrix`, or as `form` where every update is projected and features are many.
+    """
+
+    b: float
+    matrix: Reals | None
+    form: EigenForm | None = None
+    n_events: int = 0
+    n_updates: int = 0
+    mistakes: int = 0
+    cumulative_loss: float = 0.0
+    since_projection: int = 0
+
+    @classmethod
+    def start(cls, matrix: Reals, b: float, psd: Projection) -> PairState:
+        """Return the state before the first event; M is projected if it has to be."""
+        if psd == "each" and len(matrix) > _SMALL_PSD:
+            return cls(b, None, EigenForm.of(nearest_psd(matrix)))
+        return cls(b, np.array(nearest_psd(matrix), order="C"))
+
+    def dense(self) -> Reals:
+        """Return M as it is, before any constraint is applied."""
+        if self.form is not None:
+            return self.form.dense()
+        assert self.matrix is not None
+        return self.matrix
+
+
+def step(
+    state: PairState, V: Reals, sign: Reals, rule: StepRule, psd: Projection
+) -> tuple[PairState, Reals]:
+    """Return the state after the events, and the hinge loss of each before its update."""
+    after = deepcopy(state)
+    return after, advance(after, V, sign, rule, psd)
+
+
+def advance(state: PairState, V: Reals, sign: Reals, rule: StepRule, psd: Projection) -> Reals:
+    """Take events in place and return the hinge loss of each before its update.
+
+    Parameters
+    ----------
+    state : PairState
+        Changes.
+    V : float64 array of shape (n, d), C-contiguous
+        Differences of the pairs.
+    sign : float64 array of shape (n,)
+        +1 same, -1 different.
+    rule : StepRule
+        The size of a step.
+    psd : "each", "end" or int
+        When the constraints are applied: after every update, not here, or every so many updates.
+    """
+    signed = np.empty(len(V))
+    taken = 0
+    while taken < len(V):
+        done = _take(state, V[taken:], sign[taken:], rule, psd)
+        state.b = done.b
+        updates = int(np.count_nonzero(done.steps))
+        state.n_updates += updates
+        state.since_projection += updates
+        if isinstance(psd, int) and state.since_projection >= psd:
+            state.matrix = nearest_psd(state.dense())
+            state.b = max(1.0, state.b)
+            state.since_projection = 0
+        signed[taken : taken + done.taken] = done.losses
+        taken += done.taken
+    hinge = np.maximum(signed, 0)
+    state.n_events += len(V)
+    state.cumulative_loss += float(hinge.sum())
+    # y(b - q) = 1 - p decides; zero says "same", which is a mistake if the pair is different.
+    state.mistakes += int(np.count_nonzero(np.where(sign > 0, signed > 1, signed >= 1)))
+    return hinge
+
+
+def _take(state: PairState, V: Reals, sign: Reals, rule: StepRule, psd: Projection) -> Steps:
+    """Take some of the events, at least one, as far as no projection or refresh is due."""
+    if state.form is not None:
+        return _take_in_eigenbasis(state.form, state.b, V, sign, rule)
+    M = state.dense()
+    if psd == "each":
+        return _kernels.pair_psd_steps(M, state.b, V, sign, rule)
+    room = psd - state.since_projection if isinstance(psd, int) else len(V)
+    if len(V) < _FEW or V.shape[1] <= _SMALL:
+        return _kernels.pair_steps(M, state.b, V, sign, rule, room)
+    return _take_in_blocks(M, state.b, V, sign, rule, room)
+
+
+def _take_in_eigenbasis(form: EigenForm, b: float, V: Reals, sign: Reals, rule: StepRule) -> Steps:
+    batch = len(form.rows)
+    done, form.count = _kernels.low_rank_psd_steps(
+        form.low_rank, b, V[:batch] @ form.vectors, sign[:batch], rule
+    )
+    if done.taken < min(batch, len(V)):
+        form.refresh()
+    return done
+
+
+def _take_in_blocks(M: Reals, b: float, V: Reals, sign: Reals, rule: StepRule, room: int) -> Steps:
+    """Take events block by block: two matrix products a block, and the same steps.
+
+    Only the lower triangle of M (as BLAS counts, by columns) is kept up to date in between.
+    """
+    losses, steps = np.empty(len(V)), np.empty(len(V))
+    taken = 0
+    by_columns = M.T
+    while taken < len(V) and room > 0:
+        block = V[taken : taken + _BLOCK]
+        # vᵀMv = 2 vᵀ(lower part)v - Σ Mᵢᵢvᵢ²: half the work of a full product.
+        half = blas.dtrmm(1.0, by_columns, block.T, lower=1)
+        q = 2 * np.einsum("kd,dk->k", block, half) - np.square(block) @ M.diagonal()
+        done = _kernels.pair_block_steps(block, q, b, sign[taken : taken + _BLOCK], rule, room)
+        b = done.b
+        weight = -done.steps * sign[taken : taken + done.taken]
+        for direction in (1.0, -1.0):
+            chosen = np.flatnonzero(direction * weight > 0)
+            if len(chosen):
+                rows = block[chosen] * np.sqrt(direction * weight[chosen])[:, None]
+                blas.dsyrk(direction, rows.T, beta=1.0, c=by_columns, lower=1, overwrite_c=1)
+        losses[taken : taken + done.taken] = done.losses
+        steps[taken : taken + done.taken] = done.steps
+        room -= int(np.count_nonzero(done.steps))
+        taken += done.taken
+    _mirror(by_columns)
+    return Steps(taken, b, losses[:taken], steps[:taken])
+
+
+def _mirror(M: Reals) -> None:
+    """Copy the lower triangle to the upper one."""
+    for start in range(0, len(M), 64):
+        stop = start + 64
+        M[start:stop, stop:] = M[stop:, start:stop].T
+        corner = M[start:stop, start:stop]
+        corner[:] = np.tril(corner) + np.tril(corner, -1).T
