@@ -35,7 +35,10 @@ def whitening(threads):
 
     def fit(data):
         pca = PCA(whiten=True).fit(data["X"])
-        return {"L": pca.components_ / np.sqrt(pca.explained_variance_)[:, None]}
+        # Its transform does the same where there is no variance to divide by.
+        spread = np.sqrt(pca.explained_variance_)
+        spread = np.maximum(spread, np.finfo(spread.dtype).eps)
+        return {"L": pca.components_ / spread[:, None]}
 
     return fit
 
