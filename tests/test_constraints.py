@@ -361,3 +361,26 @@ def test_complaints_of_chunks(chunks, sentence):
 def test_without_a_number_of_rows_negative_ones_are_still_refused():
     with pytest.raises(ValueError, match="chunks holds row number -1, but X has rows 0"):
         pairs_from_chunks([[0, -1]])
+
+
+@settings(deadline=None, max_examples=40)
+@given(grid=labelled_grids(), small=st.integers(0, 6))
+def test_small_and_large_classes_are_searched_alike(grid, small):
+    X, y = grid
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("likewise.constraints._SMALL_CLASS", small)
+        patch.setattr("likewise.constraints._PAIRS_AT_ONCE", 20)
+        mixed = (doublets(X, y, 2, 2).index, nearest_and_farthest_pairs(X, y, 2).index)
+        patch.setattr("likewise.constraints._SMALL_CLASS", 0)
+        one_by_one = (doublets(X, y, 2, 2).index, nearest_and_farthest_pairs(X, y, 2).index)
+    for found, expected in zip(mixed, one_by_one, strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_thousands_of_small_classes_are_fast():
+    X, y = np.random.default_rng(0).normal(size=(20_000, 8)), np.arange(20_000) // 2
+    begin = time.perf_counter()
+    partner = target_neighbors(X, y, 1).ravel()
+    np.testing.assert_array_equal(partner, np.arange(20_000) ^ 1)
+    doublets(X[:4000], y[:4000], 1, 1)
+    assert time.perf_counter() - begin < 10

@@ -6,7 +6,7 @@ distances are ordered by row number, and a row is never its own neighbour.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from likewise import neighbors
+from likewise import _kernels, neighbors
 from likewise._validation import (
     TableLike,
     at_least,
@@ -31,6 +31,11 @@ from likewise._validation import (
 
 Array = NDArray[Any]
 Index = NDArray[np.int64]
+
+# A class up to this size is not worth a search of its own: identities with few pictures each may
+# be thousands.
+_SMALL_CLASS = 32
+_PAIRS_AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +129,7 @@ def target_neighbors(
     >>> target_neighbors([[0.0], [1.0], [5.0], [6.0]], ["a", "a", "b", "b"], 1).ravel()
     array([1, 0, 3, 2])
     """
-    return _of_own_class(_Labelled.checked(X, y), n_neighbors, "n_neighbors", n_jobs)
+    return _nearest_of_own_class(_Labelled.checked(X, y), n_neighbors, "n_neighbors", n_jobs)
 
 
 def random_pairs(
@@ -192,7 +197,7 @@ def nearest_and_farthest_pairs(
     [[0, 1], [0, 3]]
     """
     data = _Labelled.checked(X, y)
-    same = _of_own_class(data, n_neighbors, "n_neighbors", n_jobs)
+    same = _nearest_of_own_class(data, n_neighbors, "n_neighbors", n_jobs)
     different = _of_other_classes(data, n_neighbors, "n_neighbors", neighbors.farthest, n_jobs)
     return _pairs_of(same, different)
 
@@ -217,7 +222,7 @@ def doublets(
     [[0, 1], [0, 2]]
     """
     data = _Labelled.checked(X, y)
-    same = _of_own_class(data, n_same, "n_same", n_jobs)
+    same = _nearest_of_own_class(data, n_same, "n_same", n_jobs)
     different = _of_other_classes(data, n_different, "n_different", neighbors.nearest, n_jobs)
     return _pairs_of(same, different)
 
@@ -240,7 +245,7 @@ def triplets(
     [0, 1, 2]
     """
     data = _Labelled.checked(X, y)
-    same = _of_own_class(data, n_same, "n_same", n_jobs)
+    same = _nearest_of_own_class(data, n_same, "n_same", n_jobs)
     different = _of_other_classes(data, n_different, "n_different", neighbors.nearest, n_jobs)
     n_rows = len(same)
     index = np.empty((n_rows, n_same, n_different, 3), dtype=np.int64)
@@ -315,7 +320,7 @@ def _groups(chunks: Any, n_rows: int | None) -> list[Index]:
             f"chunks holds group number {numbers.min()}, but only -1 (no group) is allowed below 0."
         )
     grouped = np.flatnonzero(numbers >= 0)
-    return _split(np.unique(numbers[grouped], return_inverse=True)[1], grouped)
+    return _split_by(np.unique(numbers[grouped], return_inverse=True)[1], grouped)
 
 
 def _check_groups(groups: list[Index], n_rows: int | None) -> None:
@@ -335,94 +340,12 @@ def _check_groups(groups: list[Index], n_rows: int | None) -> None:
         )
 
 
-def _split(codes: Index, rows: Index) -> list[Index]:
-    """Return the `rows` of each code in turn."""
-    order = np.argsort(codes, kind="stable")
-    return np.split(rows[order], np.cumsum(np.bincount(codes))[:-1])
-
-
 def _pairs_of(same: Index, different: Index) -> Pairs:
     """Row by row: first its alike partners, then its different ones."""
     partners = np.concatenate([same, different], axis=1)
     anchors = np.repeat(np.arange(len(partners)), partners.shape[1])
     alike = np.arange(partners.shape[1]) < same.shape[1]
     return Pairs(np.column_stack([anchors, partners.ravel()]), np.tile(alike, len(partners)))
-
-
-@dataclass(frozen=True, eq=False)
-class _Labelled:
-    """Rows and their classes, checked once."""
-
-    X: Array
-    codes: Index
-    classes: Array
-
-    @classmethod
-    def checked(cls, X: Any, y: Any) -> _Labelled:
-        if sp.issparse(X):
-            raise ValueError("X is sparse, but a dense table is needed: X.toarray() makes one.")
-        X = np.asarray(X)
-        if X.ndim != 2:
-            raise ValueError(
-                f"X has {counted(X.ndim, 'dimension')}, but a table of rows is needed."
-            )
-        if X.dtype not in (np.float32, np.float64):
-            X = X.astype(np.float64)
-        check_finite(X, "X")
-        classes, codes = _codes_and_classes(y)
-        if len(codes) != len(X):
-            raise ValueError(f"X has {len(X)} rows but y has {len(codes)} labels; they must match.")
-        return cls(X, codes, classes)
-
-    def members(self) -> list[Index]:
-        return _split(self.codes, np.arange(len(self.codes)))
-
-
-def _of_own_class(data: _Labelled, count: int, name: str, n_jobs: int | None) -> Index:
-    check_parameters("a search", {name: count}, {name: at_least(1)})
-    sizes = np.bincount(data.codes)
-    smallest = int(sizes.argmin())
-    if sizes[smallest] < count + 1:
-        raise ValueError(
-            f"Class {shown(data.classes[smallest])} has {counted(int(sizes[smallest]), 'row')}, "
-            f"but {name}={count} needs at least {count + 1} in every class (a row is not its own "
-            "neighbour)."
-        )
-    found = np.empty((len(data.X), count), dtype=np.int64)
-    for members in data.members():
-        rows = data.X[members]
-        _, index = neighbors.nearest(rows, rows, count, exclude_self=True, n_jobs=n_jobs)
-        found[members] = members[index]
-    return found
-
-
-def _of_other_classes(
-    data: _Labelled, count: int, name: str, search: Any, n_jobs: int | None
-) -> Index:
-    check_parameters("a search", {name: count}, {name: at_least(1)})
-    if len(data.classes) < 2:
-        raise ValueError(f"y has one class ({shown(data.classes[0])}), but at least 2 are needed.")
-    others = len(data.X) - np.bincount(data.codes)
-    if others.min() < count:
-        code = int(others.argmin())
-        raise ValueError(
-            f"There are {others[code]} rows outside class {shown(data.classes[code])}, but "
-            f"{name}={count} were asked for."
-        )
-    found = np.empty((len(data.X), count), dtype=np.int64)
-    for code, own in enumerate(data.members()):
-        other = np.flatnonzero(data.codes != code)
-        found[own] = other[search(data.X[own], data.X[other], count, n_jobs=n_jobs)[1]]
-    return found
-
-
-def _codes_and_classes(y: Any) -> tuple[Array, Index]:
-    labels = np.asarray(y)
-    if labels.ndim != 1:
-        raise ValueError(f"y has shape {labels.shape}, but one label a row is needed.")
-    if labels.dtype.kind == "f" and np.isnan(labels).any():
-        raise ValueError("y contains NaN, but every row needs a label.")
-    return codes_of(labels)
 
 
 def _codes_by_first_row(labels: Array) -> Index:
@@ -440,3 +363,129 @@ def _warn_of_contradictions(index: Index, same: NDArray[np.bool_], n_rows: int) 
             f"{counted(contradictory, 'pair')} of rows "
             f"{'is' if contradictory == 1 else 'are'} given both as alike and as different."
         )
+
+
+@dataclass(frozen=True, eq=False)
+class _Labelled:
+    """Rows and their classes, checked once."""
+
+    X: Array
+    codes: Index
+    classes: Array
+
+    @classmethod
+    def checked(cls, X: Any, y: Any) -> _Labelled:
+        """Take what a user gave, or say what is wrong with it."""
+        if sp.issparse(X):
+            raise ValueError("X is sparse, but a dense table is needed: X.toarray() makes one.")
+        X = np.asarray(X)
+        if X.ndim != 2:
+            raise ValueError(
+                f"X has {counted(X.ndim, 'dimension')}, but a table of rows is needed."
+            )
+        dtype = np.float32 if X.dtype == np.float32 else np.float64
+        X = np.ascontiguousarray(X, dtype=dtype)
+        check_finite(X, "X")
+        classes, codes = _codes_and_classes(y)
+        if len(codes) != len(X):
+            raise ValueError(f"X has {len(X)} rows but y has {len(codes)} labels; they must match.")
+        return cls(X, codes, classes)
+
+    def sizes(self) -> Index:
+        """Return the number of rows of each class."""
+        return np.bincount(self.codes)
+
+    def members(self) -> list[Index]:
+        """Return the rows of each class."""
+        return _split_by(self.codes, np.arange(len(self.codes)))
+
+
+def _codes_and_classes(y: Any) -> tuple[Array, Index]:
+    """Return the different labels, and the place of each row's label among them."""
+    labels = np.asarray(y)
+    if labels.ndim != 1:
+        raise ValueError(f"y has shape {labels.shape}, but one label a row is needed.")
+    if labels.dtype.kind == "f" and np.isnan(labels).any():
+        raise ValueError("y contains NaN, but every row needs a label.")
+    return codes_of(labels)
+
+
+def _split_by(codes: Index, rows: Index) -> list[Index]:
+    """Return the `rows` of each code in turn."""
+    order = np.argsort(codes, kind="stable")
+    return np.split(rows[order], np.cumsum(np.bincount(codes))[:-1])
+
+
+def _nearest_of_own_class(data: _Labelled, count: int, name: str, n_jobs: int | None) -> Index:
+    """Return for each row the `count` nearest of its class; `name` is what the user calls it."""
+    check_parameters("a search", {name: count}, {name: at_least(1)})
+    sizes = data.sizes()
+    smallest = int(sizes.argmin())
+    if sizes[smallest] < count + 1:
+        raise ValueError(
+            f"Class {shown(data.classes[smallest])} has {counted(int(sizes[smallest]), 'row')}, "
+            f"but {name}={count} needs at least {count + 1} in every class (a row is not its own "
+            "neighbour)."
+        )
+    found = np.empty((len(data.X), count), dtype=np.int64)
+    waiting: list[Index] = []
+    n_pairs = 0
+    for members in data.members():
+        if len(members) > _SMALL_CLASS:
+            rows = data.X[members]
+            _, index = neighbors.nearest(rows, rows, count, exclude_self=True, n_jobs=n_jobs)
+            found[members] = members[index]
+            continue
+        waiting.append(members)
+        n_pairs += len(members) ** 2
+        if n_pairs > _PAIRS_AT_ONCE:
+            _search_small_classes(data.X, waiting, found, n_jobs)
+            waiting, n_pairs = [], 0
+    if waiting:
+        _search_small_classes(data.X, waiting, found, n_jobs)
+    return found
+
+
+def _search_small_classes(X: Array, classes: list[Index], found: Index, n_jobs: int | None) -> None:
+    """Rank all pairs within each of many small classes at once."""
+    first = np.concatenate([np.repeat(members, len(members)) for members in classes])
+    second = np.concatenate([np.tile(members, len(members)) for members in classes])
+    first, second = first[first != second], second[first != second]
+    distance = _kernels.pair_sqdist(X, first, second, n_jobs=n_jobs)
+    order = np.lexsort((second, distance, first))
+    rows, begin = np.unique(first[order], return_index=True)
+    found[rows] = second[order][begin[:, None] + np.arange(found.shape[1])]
+
+
+def _of_other_classes(
+    data: _Labelled,
+    count: int,
+    name: str,
+    search: Callable[..., tuple[Array, Index]],
+    n_jobs: int | None,
+) -> Index:
+    """Return for each row `count` rows of other classes, the first that `search` finds."""
+    check_parameters("a search", {name: count}, {name: at_least(1)})
+    sizes = data.sizes()
+    if len(sizes) < 2:
+        raise ValueError(f"y has one class ({shown(data.classes[0])}), but at least 2 are needed.")
+    others = len(data.X) - sizes
+    if others.min() < count:
+        code = int(others.argmin())
+        raise ValueError(
+            f"There are {others[code]} rows outside class {shown(data.classes[code])}, but "
+            f"{name}={count} were asked for."
+        )
+    found = np.empty((len(data.X), count), dtype=np.int64)
+    for code in np.flatnonzero(sizes > _SMALL_CLASS).tolist():
+        own, other = np.flatnonzero(data.codes == code), np.flatnonzero(data.codes != code)
+        found[own] = other[search(data.X[own], data.X[other], count, n_jobs=n_jobs)[1]]
+    own = np.flatnonzero(sizes[data.codes] <= _SMALL_CLASS)
+    if len(own):
+        # Among so many rows at most a small class is of the own: the others are enough.
+        enough = count + int(sizes[data.codes[own]].max())
+        _, index = search(data.X[own], data.X, enough, n_jobs=n_jobs)
+        of_own_class = data.codes[index] == data.codes[own][:, None]
+        others_first = np.argsort(of_own_class, axis=1, kind="stable")[:, :count]
+        found[own] = np.take_along_axis(index, others_first, axis=1)
+    return found
