@@ -8,6 +8,8 @@ CASES = [
     lw.Whitening(),
     lw.RCA(),
     lw.FDA(),
+    lw.PAMetric(random_state=0),
+    lw.PAMetric("PALS", C=0.1, psd="each", random_state=0),
     lw.MetricKNN(),
     lw.MetricKNN(n_neighbors=5, metric=lw.RCA()),
 ]

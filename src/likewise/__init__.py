@@ -6,6 +6,7 @@ from likewise import constraints
 from likewise._files import load
 from likewise.batch import FDA, RCA, Euclidean, Whitening
 from likewise.knn import MetricKNN
+from likewise.online import PAMetric
 
 __version__ = _version("likewise")
 
@@ -14,6 +15,7 @@ __all__ = [
     "RCA",
     "Euclidean",
     "MetricKNN",
+    "PAMetric",
     "Whitening",
     "__version__",
     "constraints",

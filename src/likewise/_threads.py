@@ -105,7 +105,7 @@ def run_blocks(
         finally:
             _inside.block = outer
 
-    with _one_blas_thread():
+    with single_threaded_blas():
         futures = _submit(work, helpers)
         try:
             work()
@@ -148,7 +148,7 @@ class _Hold:
 
 
 @contextlib.contextmanager
-def _one_blas_thread() -> Iterator[None]:
+def single_threaded_blas() -> Iterator[None]:
     """Hold BLAS to one thread: a limit of the process, set by the first in, lifted by the last."""
     if getattr(_inside, "block", False):  # the outer call holds it already
         yield

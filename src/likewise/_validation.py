@@ -53,6 +53,11 @@ def positive() -> Rule:
     return Rule("a finite number above 0", lambda v: _is_real(v) and 0 < v < np.inf)
 
 
+def non_negative() -> Rule:
+    """Finite numbers from zero on."""
+    return Rule("a finite number of at least 0", lambda v: _is_real(v) and 0 <= v < np.inf)
+
+
 def between(low: float, high: float) -> Rule:
     """Numbers from `low` to `high`, both included."""
     return Rule(f"a number from {low:g} to {high:g}", lambda v: _is_real(v) and low <= v <= high)

@@ -130,14 +130,7 @@ def advance(state: PairState, V: Reals, sign: Reals, rule: StepRule, psd: Projec
     taken = 0
     while taken < len(V):
         done = _take(state, V[taken:], sign[taken:], rule, psd)
-        state.b = done.b
-        updates = int(np.count_nonzero(done.steps))
-        state.n_updates += updates
-        state.since_projection += updates
-        if isinstance(psd, int) and state.since_projection >= psd:
-            state.matrix = nearest_psd(state.dense())
-            state.b = max(1.0, state.b)
-            state.since_projection = 0
+        _note(state, done, int(np.count_nonzero(done.steps)), psd)
         signed[taken : taken + done.taken] = done.losses
         taken += done.taken
     hinge = np.maximum(signed, 0)
@@ -146,6 +139,33 @@ def advance(state: PairState, V: Reals, sign: Reals, rule: StepRule, psd: Projec
     # y(b - q) = 1 - p decides; zero says "same", which is a mistake if the pair is different.
     state.mistakes += int(np.count_nonzero(np.where(sign > 0, signed > 1, signed >= 1)))
     return hinge
+
+
+def advance_by_one(
+    state: PairState, V: Reals, sign: Reals, rule: StepRule, psd: Projection
+) -> float:
+    """Do what `advance` does for a single event, without its overhead."""
+    done = _take(state, V, sign, rule, psd)
+    while not done.taken:
+        done = _take(state, V, sign, rule, psd)
+    _note(state, done, int(done.steps[0] != 0), psd)
+    signed = float(done.losses[0])
+    hinge = max(signed, 0.0)
+    state.n_events += 1
+    state.cumulative_loss += hinge
+    state.mistakes += signed > 1 or (signed == 1 and sign[0] < 0)
+    return hinge
+
+
+def _note(state: PairState, done: Steps, updates: int, psd: Projection) -> None:
+    """Take over what a kernel did to b, and apply the constraints if they are due."""
+    state.b = done.b
+    state.n_updates += updates
+    state.since_projection += updates
+    if isinstance(psd, int) and state.since_projection >= psd:
+        state.matrix = nearest_psd(state.dense())
+        state.b = max(1.0, state.b)
+        state.since_projection = 0
 
 
 def _take(state: PairState, V: Reals, sign: Reals, rule: StepRule, psd: Projection) -> Steps:
