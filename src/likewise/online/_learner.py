@@ -70,7 +70,7 @@ class OnlineMetricLearner(MetricLearner):
 
     # -- learning --------------------------------------------------------------------------------
 
-    def learn_pair(self, a: ArrayLike, b: ArrayLike, same: bool) -> float:
+    def learn_pair(self, a: ArrayLike, b: ArrayLike, same: bool | int) -> float:
         """Learn from one pair and return the hinge loss it suffered before the update.
 
         Parameters
@@ -244,7 +244,7 @@ class OnlineMetricLearner(MetricLearner):
         return hasattr(self, "_state")
 
     @property
-    def components_(self) -> Array:
+    def components_(self) -> Array:  # type: ignore[override]
         """L of the constrained model: computed when asked for, while learning goes on."""
         learned = self._learned()
         if self._view.n_updates != learned.n_updates:
