@@ -159,6 +159,8 @@ def test_complaints_of_builders(build, sentence):
 
 
 def test_pairs_unpack_and_take_both_ways_to_say_same():
+    for written in ([1, -1], [1.0, -1.0], [1, 0], [True, False]):
+        assert as_pairs([[0, 1], [2, 0]], written, 3).same.tolist() == [True, False]
     index, same = as_pairs([[0, 1], [2, 0]], [1, -1], 3)
     assert (index.dtype, same.dtype) == (np.int64, np.bool_)
     assert index.tolist() == [[0, 1], [2, 0]]
@@ -195,10 +197,11 @@ def test_triplets_may_be_given_checked():
         ([[0, 1]], [True, False], r"same has shape \(2,\), but 1 pairs need shape \(1,\)"),
         ([[0, 1]], True, r"same has shape \(\), but 1 pairs need"),
         ([[0, 1]], [[True]], r"same has shape \(1, 1\), but 1 pairs need"),
-        ([[0, 1], [1, 2]], [1, 0], "same holds 0, but only True/False or 1/-1 are allowed"),
-        ([[0, 1]], [np.nan], "same holds nan, but only True/False or 1/-1 are allowed"),
-        ([[0, 1]], ["yes"], "same holds 'yes', but only True/False or 1/-1 are allowed"),
-        ([[0, 1]], [None], "same holds None, but only True/False or 1/-1 are allowed"),
+        ([[0, 1], [1, 2]], [0, -1], "same holds both 0 and -1, but only one of them may mean"),
+        ([[0, 1]], [2], "same holds 2, but only True/False, 1/0 or 1/-1 are allowed"),
+        ([[0, 1]], [np.nan], "same holds nan, but only True/False, 1/0 or 1/-1 are allowed"),
+        ([[0, 1]], ["yes"], "same holds 'yes', but only True/False, 1/0 or 1/-1 are allowed"),
+        ([[0, 1]], [None], "same holds None, but only True/False, 1/0 or 1/-1 are allowed"),
     ],
 )
 def test_complaints_of_pairs(pairs, same, sentence):
@@ -368,10 +371,10 @@ def test_without_a_number_of_rows_negative_ones_are_still_refused():
 def test_small_and_large_classes_are_searched_alike(grid, small):
     X, y = grid
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("likewise.constraints._SMALL_CLASS", small)
-        patch.setattr("likewise.constraints._PAIRS_AT_ONCE", 20)
+        patch.setattr("likewise.constraints._from_labels._SMALL_CLASS", small)
+        patch.setattr("likewise.constraints._from_labels._PAIRS_AT_ONCE", 20)
         mixed = (doublets(X, y, 2, 2).index, nearest_and_farthest_pairs(X, y, 2).index)
-        patch.setattr("likewise.constraints._SMALL_CLASS", 0)
+        patch.setattr("likewise.constraints._from_labels._SMALL_CLASS", 0)
         one_by_one = (doublets(X, y, 2, 2).index, nearest_and_farthest_pairs(X, y, 2).index)
     for found, expected in zip(mixed, one_by_one, strict=True):
         np.testing.assert_array_equal(found, expected)

@@ -281,3 +281,23 @@ def _check_two_dimensional(X: Any, name: str) -> None:
             f"{name} has {counted(dimensions, 'dimension')}, but a table of rows is needed "
             f"(Reshape your data: {name}.reshape(1, -1) makes one row of a vector)."
         )
+
+
+def check_answers(same: Any, n_pairs: int) -> NDArray[np.bool_]:
+    """Return whether each pair is alike, from True/False, 1/0 or the papers' 1/-1."""
+    answers = np.asarray(same)
+    if answers.shape != (n_pairs,):
+        raise ValueError(
+            f"same has shape {answers.shape}, but {n_pairs} pairs need shape ({n_pairs},)."
+        )
+    if answers.dtype == np.bool_:
+        return answers
+    numeric = answers.dtype.kind in "iuf"
+    known = np.isin(answers, (-1, 0, 1)) if numeric else np.zeros(n_pairs, dtype=bool)
+    if not known.all():
+        raise ValueError(
+            f"same holds {shown(answers[~known][0])}, but only True/False, 1/0 or 1/-1 are allowed."
+        )
+    if (answers == 0).any() and (answers == -1).any():
+        raise ValueError("same holds both 0 and -1, but only one of them may mean different.")
+    return np.asarray(answers > 0)

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from likewise import _files
 from likewise._progress import progress
-from likewise._threads import run_blocks
+from likewise._threads import run_blocks, single_threaded_blas
 from likewise._validation import Rule, TableLike, check_parameters, check_rows, warn_user
 from likewise.metric import row_norms
 from likewise.solvers import Iteration, Solution
@@ -192,7 +192,8 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
     def mahalanobis_matrix(self) -> Array:
         """Return ``M = L.T @ L``."""
         check_is_fitted(self)
-        return self.components_.T @ self.components_
+        with single_threaded_blas():
+            return np.asarray(self.components_.T @ self.components_)
 
     def get_metric(self) -> Callable[[ArrayLike, ArrayLike], float]:
         """Return the distance as a plain function of two vectors, for SciPy and scikit-learn.

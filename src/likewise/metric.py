@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import eigh, qr, svd
 
-from likewise._threads import run_blocks
+from likewise._threads import single_threaded_blas
 
 Array = NDArray[Any]
-Result = TypeVar("Result")
-
-
-def on_one_thread(compute: Callable[[], Result]) -> Result:
-    """Run dense algebra on one BLAS thread: with more, the last bits depend on their number."""
-    return run_blocks(lambda start, stop: compute(), 1, 1)[0]
 
 
 def nearest_psd(matrix: Array) -> Array:
@@ -33,15 +26,12 @@ def nearest_psd(matrix: Array) -> Array:
            [0., 0.]])
     """
     symmetric = _symmetric(matrix)
-
-    def project() -> Array:
+    with single_threaded_blas():
         values, vectors = eigh(symmetric)
         if values[0] >= 0:
             return symmetric
         kept = values > 0
         return _symmetric((vectors[:, kept] * values[kept]) @ vectors[:, kept].T)
-
-    return on_one_thread(project)
 
 
 def canonical_components(matrix: Array, n_components: int | None = None) -> Array:
@@ -58,7 +48,8 @@ def canonical_components(matrix: Array, n_components: int | None = None) -> Arra
     array([[0., 2.],
            [1., 0.]])
     """
-    values, vectors = on_one_thread(lambda: eigh(_symmetric(matrix)))
+    with single_threaded_blas():
+        values, vectors = eigh(_symmetric(matrix))
     roots = np.sqrt(np.maximum(values[::-1], 0))
     components = roots[:, None] * vectors.T[::-1]
     return np.ascontiguousarray(with_positive_peaks(components)[:n_components])
@@ -76,15 +67,12 @@ def canonical_form(components: Array) -> Array:
     """
     n_features = components.shape[1]
     canonical = np.zeros((n_features, n_features))
-
-    def rotate() -> Array:
+    with single_threaded_blas():
         # Rotating L keeps each of its columns to the last digits; multiplying the factors of its
         # SVD would lose the columns of features whose units make them small.
         tall = len(components) > n_features
         rows = qr(components, mode="r")[0][:n_features] if tall else components
-        return np.asarray(svd(rows)[0].T @ rows)
-
-    rotated = on_one_thread(rotate)
+        rotated = svd(rows)[0].T @ rows
     canonical[: len(rotated)] = with_positive_peaks(rotated)
     return canonical
 

@@ -98,9 +98,9 @@ def test_cases_known_by_heart(distance, same, eer, auc):
         ([1.0, 2.0], [False, False], "same has 0 same and 2 different pairs"),
         ([], [], "same has 0 same and 0 different pairs"),
         ([1.0, np.nan], [True, False], "distance must be finite"),
-        ([1.0, 2.0], [True], r"have shapes \(2,\) and \(1,\)"),
-        ([[1.0], [2.0]], [[True], [False]], "one value a pair"),
-        ([1.0, 2.0], [1, 2], "True or False for each pair"),
+        ([1.0, 2.0], [True], r"same has shape \(1,\), but 2 pairs need"),
+        ([[1.0], [2.0]], [[True], [False]], "one distance a pair"),
+        ([1.0, 2.0], [1, 2], "same holds 2, but only True/False"),
     ],
 )
 def test_bad_pairs(distance, same, sentence):

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from likewise._memory import require_memory
-from likewise._threads import run_blocks
-from likewise.metric import canonical_form, on_one_thread
+from likewise._threads import run_blocks, single_threaded_blas
+from likewise.metric import canonical_form
 
 Array = NDArray[Any]
 
@@ -75,7 +75,8 @@ def whitener(covariance: Array, rounding: Array) -> Array:
     """
     deviations = np.sqrt(np.diag(covariance))
     scale = np.divide(1.0, deviations, out=np.zeros_like(deviations), where=deviations > 0)
-    values, vectors = on_one_thread(lambda: eigh(covariance * scale * scale[:, None]))
+    with single_threaded_blas():
+        values, vectors = eigh(covariance * scale * scale[:, None])
     from_rounding = np.square(vectors.T) @ np.square(rounding * scale)
     kept = values > values[-1] * len(values) * np.finfo(np.float64).eps + from_rounding
     rows = vectors[:, kept].T / np.sqrt(values[kept])[:, None] * scale

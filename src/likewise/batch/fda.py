@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import svd
 
+from likewise._threads import single_threaded_blas
 from likewise._validation import TableLike, check_labelled
 from likewise.base import MetricLearner, fitting
 from likewise.batch._scatter import covariance, group_means, rounding_of, whitener
-from likewise.metric import on_one_thread, with_positive_peaks
+from likewise.metric import with_positive_peaks
 
 _EPS = np.finfo(np.float64).eps
 
@@ -73,7 +74,8 @@ class FDA(MetricLearner):
         rounder = whitener(within, rounding_of(X))
         share = np.bincount(codes) / len(codes)
         offsets = np.sqrt(share)[:, None] * (means - share @ means) @ rounder.T
-        _, values, directions = on_one_thread(lambda: svd(offsets, full_matrices=False))
+        with single_threaded_blas():
+            _, values, directions = svd(offsets, full_matrices=False)
         components = with_positive_peaks(directions @ rounder)
         # What rounding of the data, or of the sums above, may have put between equal means.
         noise = np.linalg.norm(components * rounding_of(X), axis=1) + values[0] * X.shape[1] * _EPS

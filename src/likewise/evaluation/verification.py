@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from likewise._validation import check_answers
 
 Floats = NDArray[np.float64]
 
@@ -123,17 +124,13 @@ def _counts_up_to(kind: NDArray[np.intp], n_kinds: int) -> NDArray[np.intp]:
 
 def _check_pairs(distance: ArrayLike, same: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
     distances = np.asarray(distance, dtype=np.float64)
-    flags: NDArray[Any] = np.asarray(same)
-    if distances.ndim != 1 or flags.shape != distances.shape:
+    if distances.ndim != 1:
         raise ValueError(
-            f"distance and same have shapes {distances.shape} and {flags.shape}, "
-            "but both must be one value a pair."
+            f"distance has shape {distances.shape}, but one distance a pair is needed."
         )
     if not np.isfinite(distances).all():
         raise ValueError("distance must be finite, but it has NaN or infinite values.")
-    if flags.dtype != bool and not np.isin(flags, (0, 1)).all():
-        raise ValueError("same must be True or False for each pair, but it has other values.")
-    flags = flags.astype(bool)
+    flags = check_answers(same, len(distances))
     if flags.all() or not flags.any():
         raise ValueError(
             f"same has {flags.sum()} same and {(~flags).sum()} different pairs, "

@@ -1,12 +1,8 @@
-"""What the learner is told: pairs and triplets of rows, and how labels become them.
-
-Everything is a row number into X, never a copy of rows. All builders are deterministic: equal
-distances are ordered by row number, and a row is never its own neighbour.
-"""
+"""How labels become pairs and triplets."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,102 +17,19 @@ from likewise._validation import (
     at_least,
     check_finite,
     check_parameters,
-    check_row_numbers,
     codes_of,
     counted,
     shown,
-    warn_user,
-    whole_numbers,
 )
+from likewise.constraints._chunks import split_by
+from likewise.constraints._tuples import Index, Pairs, Triplets
 
 Array = NDArray[Any]
-Index = NDArray[np.int64]
 
 # A class up to this size is not worth a search of its own: identities with few pictures each may
 # be thousands.
 _SMALL_CLASS = 32
 _PAIRS_AT_ONCE = 1 << 22
-
-
-@dataclass(frozen=True, eq=False)
-class Pairs:
-    """Pairs of rows that are alike or not; unpacks as ``index, same``.
-
-    Attributes
-    ----------
-    index : int array of shape (n_pairs, 2)
-        Row numbers.
-    same : bool array of shape (n_pairs,)
-        True where the two rows are alike.
-    """
-
-    index: Index
-    same: NDArray[np.bool_]
-
-    def __iter__(self) -> Iterator[Array]:
-        yield self.index
-        yield self.same
-
-    def __len__(self) -> int:
-        return len(self.index)
-
-
-@dataclass(frozen=True, eq=False)
-class Triplets:
-    """Rows (anchor, positive, negative): the anchor is more like the second than the third.
-
-    Attributes
-    ----------
-    index : int array of shape (n_triplets, 3)
-        Row numbers.
-    """
-
-    index: Index
-
-    def __len__(self) -> int:
-        return len(self.index)
-
-
-def as_pairs(pairs: ArrayLike, same: ArrayLike, n_rows: int) -> Pairs:
-    """Check a user's pairs once, so that nothing below has to.
-
-    `same` may be boolean, or ±1 as the papers write it. Pairs given both as alike and as
-    different cause a warning with their number.
-
-    Examples
-    --------
-    >>> as_pairs([[0, 1], [0, 2]], [True, False], n_rows=3).same
-    array([ True, False])
-    """
-    index = check_row_numbers(pairs, "pairs", 2, n_rows)
-    answers = np.asarray(same)
-    if answers.shape != (len(index),):
-        raise ValueError(
-            f"same has shape {answers.shape}, but {len(index)} pairs need shape ({len(index)},)."
-        )
-    if answers.dtype != np.bool_:
-        numeric = answers.dtype.kind in "iuf"
-        known = np.isin(answers, (-1, 1)) if numeric else np.zeros(len(answers), dtype=bool)
-        if not known.all():
-            raise ValueError(
-                f"same holds {shown(answers[~known][0])}, but only True/False or 1/-1 are allowed."
-            )
-        answers = answers > 0
-    _warn_of_contradictions(index, answers, n_rows)
-    return Pairs(index, answers)
-
-
-def as_triplets(triplets: ArrayLike | Triplets, n_rows: int) -> Triplets:
-    """Check a user's triplets once, so that nothing below has to.
-
-    Examples
-    --------
-    >>> len(as_triplets([[0, 1, 2]], n_rows=3))
-    1
-    """
-    if isinstance(triplets, Triplets):
-        triplets = triplets.index
-    return Triplets(check_row_numbers(triplets, "triplets", 3, n_rows))
 
 
 def target_neighbors(
@@ -255,114 +168,12 @@ def triplets(
     return Triplets(index.reshape(-1, 3))
 
 
-def pairs_from_chunks(
-    chunks: ArrayLike | Sequence[Sequence[int]], n_rows: int | None = None
-) -> Pairs:
-    """Turn groups of rows known to be alike into a chain of *same* pairs.
-
-    Parameters
-    ----------
-    chunks : list of lists of row numbers, or int array of shape (n_rows,)
-        Either the groups themselves, or the group number of each row with -1 for none. Rows of
-        one group are joined one to the next, which is enough to connect the group.
-    n_rows : int, optional
-        How many rows X has; if given, `chunks` must fit it.
-
-    Examples
-    --------
-    >>> pairs_from_chunks([[0, 1, 2], [5, 4]]).index.tolist()
-    [[0, 1], [1, 2], [5, 4]]
-    >>> pairs_from_chunks([0, 0, -1, 0]).index.tolist()
-    [[0, 1], [1, 3]]
-    """
-    groups = _groups(chunks, n_rows)
-    links = [np.column_stack([group[:-1], group[1:]]) for group in groups if len(group) > 1]
-    if not links:
-        raise ValueError("chunks has no group of two or more rows, so that nothing is alike.")
-    index = np.concatenate(links)
-    return Pairs(index, np.ones(len(index), dtype=bool))
-
-
-def chunks_from_pairs(pairs: Pairs, n_rows: int) -> Index:
-    """Return the group number of each row joined by *same* pairs, -1 for rows in none.
-
-    Examples
-    --------
-    >>> chunks_from_pairs(pairs_from_chunks([[3, 1], [4, 0]]), n_rows=5)
-    array([ 0,  1, -1,  1,  0])
-    """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    joined = pairs.index[pairs.same]
-    graph = coo_array((np.ones(len(joined)), (joined[:, 0], joined[:, 1])), (n_rows, n_rows))
-    _, component = connected_components(graph, directed=False)
-    grouped = np.bincount(component)[component] > 1
-    numbers = np.full(n_rows, -1, dtype=np.int64)
-    numbers[grouped] = _codes_by_first_row(component[grouped])
-    return numbers
-
-
-def _groups(chunks: Any, n_rows: int | None) -> list[Index]:
-    """Return the rows of each group, whichever way they were written."""
-    listed = chunks.ndim != 1 if isinstance(chunks, np.ndarray) else any(map(np.ndim, chunks))
-    if listed:
-        groups = [whole_numbers(group, "chunks").ravel() for group in chunks]
-        _check_groups(groups, n_rows)
-        return groups
-    numbers = whole_numbers(chunks, "chunks")
-    if n_rows is not None and len(numbers) not in (0, n_rows):
-        raise ValueError(
-            f"chunks has {len(numbers)} group numbers, but X has {n_rows} rows; they must match."
-        )
-    if len(numbers) and numbers.min() < -1:
-        raise ValueError(
-            f"chunks holds group number {numbers.min()}, but only -1 (no group) is allowed below 0."
-        )
-    grouped = np.flatnonzero(numbers >= 0)
-    return _split_by(np.unique(numbers[grouped], return_inverse=True)[1], grouped)
-
-
-def _check_groups(groups: list[Index], n_rows: int | None) -> None:
-    rows = np.concatenate(groups)
-    place = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
-    outside = rows[(rows < 0) | (rows >= (np.inf if n_rows is None else n_rows))]
-    if len(outside):
-        last = "" if n_rows is None else f" to {n_rows - 1}"
-        raise ValueError(f"chunks holds row number {outside[0]}, but X has rows 0{last}.")
-    order = np.lexsort((rows, place))
-    rows, place = rows[order], place[order]
-    twice = np.flatnonzero((np.diff(rows) == 0) & (np.diff(place) == 0))
-    if len(twice):
-        raise ValueError(
-            f"chunks[{place[twice[0]]}] names row {rows[twice[0]]} twice, but its rows must be "
-            "different."
-        )
-
-
 def _pairs_of(same: Index, different: Index) -> Pairs:
     """Row by row: first its alike partners, then its different ones."""
     partners = np.concatenate([same, different], axis=1)
     anchors = np.repeat(np.arange(len(partners)), partners.shape[1])
     alike = np.arange(partners.shape[1]) < same.shape[1]
     return Pairs(np.column_stack([anchors, partners.ravel()]), np.tile(alike, len(partners)))
-
-
-def _codes_by_first_row(labels: Array) -> Index:
-    _, first, codes = np.unique(labels, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return rank[codes]
-
-
-def _warn_of_contradictions(index: Index, same: NDArray[np.bool_], n_rows: int) -> None:
-    key = index.min(axis=1) * n_rows + index.max(axis=1)
-    contradictory = len(np.intersect1d(key[same], key[~same]))
-    if contradictory:
-        warn_user(
-            f"{counted(contradictory, 'pair')} of rows "
-            f"{'is' if contradictory == 1 else 'are'} given both as alike and as different."
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -397,7 +208,7 @@ class _Labelled:
 
     def members(self) -> list[Index]:
         """Return the rows of each class."""
-        return _split_by(self.codes, np.arange(len(self.codes)))
+        return split_by(self.codes, np.arange(len(self.codes)))
 
 
 def _codes_and_classes(y: Any) -> tuple[Array, Index]:
@@ -408,12 +219,6 @@ def _codes_and_classes(y: Any) -> tuple[Array, Index]:
     if labels.dtype.kind == "f" and np.isnan(labels).any():
         raise ValueError("y contains NaN, but every row needs a label.")
     return codes_of(labels)
-
-
-def _split_by(codes: Index, rows: Index) -> list[Index]:
-    """Return the `rows` of each code in turn."""
-    order = np.argsort(codes, kind="stable")
-    return np.split(rows[order], np.cumsum(np.bincount(codes))[:-1])
 
 
 def _nearest_of_own_class(data: _Labelled, count: int, name: str, n_jobs: int | None) -> Index:

@@ -1,0 +1,94 @@
+"""Pairs and triplets of rows, checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from likewise._validation import check_answers, check_row_numbers, counted, warn_user
+
+Array = NDArray[Any]
+Index = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Pairs of rows that are alike or not; unpacks as ``index, same``.
+
+    Attributes
+    ----------
+    index : int array of shape (n_pairs, 2)
+        Row numbers.
+    same : bool array of shape (n_pairs,)
+        True where the two rows are alike.
+    """
+
+    index: Index
+    same: NDArray[np.bool_]
+
+    def __iter__(self) -> Iterator[Array]:
+        yield self.index
+        yield self.same
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+
+@dataclass(frozen=True, eq=False)
+class Triplets:
+    """Rows (anchor, positive, negative): the anchor is more like the second than the third.
+
+    Attributes
+    ----------
+    index : int array of shape (n_triplets, 3)
+        Row numbers.
+    """
+
+    index: Index
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+
+def as_pairs(pairs: ArrayLike, same: ArrayLike, n_rows: int) -> Pairs:
+    """Check a user's pairs once, so that nothing below has to.
+
+    `same` may be boolean, 1/0, or 1/-1 as the papers write it. Pairs given both as alike and as
+    different cause a warning with their number.
+
+    Examples
+    --------
+    >>> as_pairs([[0, 1], [0, 2]], [True, False], n_rows=3).same
+    array([ True, False])
+    """
+    index = check_row_numbers(pairs, "pairs", 2, n_rows)
+    answers = check_answers(same, len(index))
+    _warn_of_contradictions(index, answers, n_rows)
+    return Pairs(index, answers)
+
+
+def as_triplets(triplets: ArrayLike | Triplets, n_rows: int) -> Triplets:
+    """Check a user's triplets once, so that nothing below has to.
+
+    Examples
+    --------
+    >>> len(as_triplets([[0, 1, 2]], n_rows=3))
+    1
+    """
+    if isinstance(triplets, Triplets):
+        triplets = triplets.index
+    return Triplets(check_row_numbers(triplets, "triplets", 3, n_rows))
+
+
+def _warn_of_contradictions(index: Index, same: NDArray[np.bool_], n_rows: int) -> None:
+    key = index.min(axis=1) * n_rows + index.max(axis=1)
+    contradictory = len(np.intersect1d(key[same], key[~same]))
+    if contradictory:
+        warn_user(
+            f"{counted(contradictory, 'pair')} of rows "
+            f"{'is' if contradictory == 1 else 'are'} given both as alike and as different."
+        )
