@@ -72,7 +72,7 @@ def canonical_form(components: Array) -> Array:
         # SVD would lose the columns of features whose units make them small.
         tall = len(components) > n_features
         rows = qr(components, mode="r")[0][:n_features] if tall else components
-        rotated = svd(rows)[0].T @ rows
+        rotated = svd(rows, full_matrices=False)[0].T @ rows
     canonical[: len(rotated)] = with_positive_peaks(rotated)
     return canonical
 

@@ -50,20 +50,39 @@ def test_rounding_is_that_of_the_data():
     np.testing.assert_array_equal(rounding_of(X.astype(np.float32)), [2.0**-23, 2.0**-20])
 
 
+def whitened(X):
+    together = np.zeros(len(X), dtype=np.int64)
+    return whitener(X, group_means(X, together), together)
+
+
 def test_whitener_inverts_in_units_sixteen_orders_apart():
     random = np.random.default_rng(0)
-    root = random.normal(size=(5, 5))
-    correlated = root @ root.T + np.eye(5)
+    X = random.normal(size=(200, 5)) @ random.normal(size=(5, 5))
     units = 10.0 ** np.array([-8.0, -4.0, 0.0, 4.0, 8.0])
-    L = whitener(correlated * units * units[:, None], np.zeros(5))
+    L = whitened(X * units)
     # Read in the features' own units, the metric is that of the features in equal units.
-    np.testing.assert_allclose(
-        (L.T @ L) * units * units[:, None], np.linalg.inv(correlated), rtol=1e-9, atol=1e-12
-    )
+    expected = np.linalg.inv(np.cov(X, rowvar=False, bias=True))
+    np.testing.assert_allclose((L.T @ L) * units * units[:, None], expected, rtol=1e-8)
 
 
 def test_a_direction_that_only_rounding_fills_is_empty():
-    # Variances 1 and 1, correlation 1 - 1e-14: the difference has the variance of float32 noise.
-    matrix = np.array([[1.0, 1 - 1e-14], [1 - 1e-14, 1.0]])
-    assert np.linalg.matrix_rank(whitener(matrix, np.full(2, 1e-9))) == 2
-    assert np.linalg.matrix_rank(whitener(matrix, np.full(2, 2.0**-23))) == 1
+    random = np.random.default_rng(0)
+    first = random.normal(size=100)
+    X = np.column_stack([first, first + 3e-8 * random.normal(size=100)])
+    assert np.linalg.matrix_rank(whitened(X)) == 2
+    assert np.linalg.matrix_rank(whitened(X.astype(np.float32))) == 1
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_few_rows_give_what_their_covariance_gives(dtype):
+    X = np.random.default_rng(0).normal(size=(9, 20)).astype(dtype)
+    X[:, 3] = 5.0
+    few, many = whitened(X), whitened(np.repeat(X, 4, axis=0))  # the same covariance
+    assert np.linalg.matrix_rank(few) == 8
+    np.testing.assert_allclose(few.T @ few, many.T @ many, rtol=1e-6, atol=1e-9)
+
+
+def test_few_rows_ask_for_memory_first(monkeypatch):
+    monkeypatch.setattr("likewise._memory.free_memory", lambda: 1000)
+    with pytest.raises(MemoryError, match="axes of 3 rows of 40 features needs about"):
+        whitened(np.zeros((3, 40)))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.linalg import eigh
+from scipy.linalg import eigh, svd
 
 from likewise._memory import require_memory
 from likewise._threads import run_blocks, single_threaded_blas
@@ -58,26 +58,50 @@ def rounding_of(X: Array) -> Array:
     return np.asarray(largest * np.finfo(X.dtype).eps)
 
 
-def whitener(covariance: Array, rounding: Array) -> Array:
-    """Return the canonical L with ``L.T @ L`` the inverse of a covariance.
+def whitener(X: Array, means: Array, groups: NDArray[np.int64]) -> Array:
+    """Return the canonical L with ``L.T @ L`` the inverse of the covariance within groups.
 
     Features are brought to unit variance first, so that their units do not decide which
-    directions count as empty. A direction is empty if the `rounding` of the data alone would
-    make them vary as much. Empty directions, and constant features, get weight zero: nothing is
-    known of them.
+    directions count as empty. A direction is empty if the rounding of the data alone would make
+    them vary as much. Empty directions, and constant features, get weight zero: nothing is known
+    of them. L is zero altogether where no group varies.
 
     Examples
     --------
     >>> import numpy as np
-    >>> whitener(np.diag([0.25, 0.0]), rounding=np.array([1e-16, 1e-16]))
+    >>> whitener(np.array([[0.0, 7.0], [1.0, 7.0]]), np.array([[0.5, 7.0]]), np.array([0, 0]))
     array([[2., 0.],
            [0., 0.]])
     """
-    deviations = np.sqrt(np.diag(covariance))
-    scale = np.divide(1.0, deviations, out=np.zeros_like(deviations), where=deviations > 0)
+    decompose = _principal_axes_of_few_rows if len(X) < X.shape[1] else _principal_axes
+    values, axes, scale = decompose(X, means, groups)
+    from_rounding = np.square(axes) @ np.square(rounding_of(X) * scale)
+    kept = values > values.max() * len(scale) * np.finfo(np.float64).eps + from_rounding
+    return canonical_form(axes[kept] / np.sqrt(values[kept])[:, None] * scale)
+
+
+def _principal_axes(
+    X: Array, means: Array, groups: NDArray[np.int64]
+) -> tuple[Array, Array, Array]:
+    """Return variances along, and rows of, the axes of the features scaled to unit variance."""
+    spread = covariance(X, means, groups)
+    scale = _reciprocal(np.sqrt(np.diag(spread)))
     with single_threaded_blas():
-        values, vectors = eigh(covariance * scale * scale[:, None])
-    from_rounding = np.square(vectors.T) @ np.square(rounding * scale)
-    kept = values > values[-1] * len(values) * np.finfo(np.float64).eps + from_rounding
-    rows = vectors[:, kept].T / np.sqrt(values[kept])[:, None] * scale
-    return canonical_form(rows)
+        values, vectors = eigh(spread * scale * scale[:, None])
+    return values, vectors.T, scale
+
+
+def _principal_axes_of_few_rows(
+    X: Array, means: Array, groups: NDArray[np.int64]
+) -> tuple[Array, Array, Array]:
+    """Do the same without the covariance, which would have more entries than the data."""
+    require_memory(8 * 6 * X.size, f"Finding the axes of {len(X)} rows of {X.shape[1]} features")
+    centred = (X - means[groups]) / np.sqrt(len(X))
+    scale = _reciprocal(np.linalg.norm(centred, axis=0))
+    with single_threaded_blas():
+        _, roots, axes = svd(centred * scale, full_matrices=False)
+    return np.square(roots), axes, scale
+
+
+def _reciprocal(deviations: Array) -> Array:
+    return np.divide(1.0, deviations, out=np.zeros_like(deviations), where=deviations > 0)

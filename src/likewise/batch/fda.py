@@ -11,7 +11,7 @@ from scipy.linalg import svd
 from likewise._threads import single_threaded_blas
 from likewise._validation import TableLike, check_labelled
 from likewise.base import MetricLearner, fitting
-from likewise.batch._scatter import covariance, group_means, rounding_of, whitener
+from likewise.batch._scatter import group_means, rounding_of, whitener
 from likewise.metric import with_positive_peaks
 
 _EPS = np.finfo(np.float64).eps
@@ -64,14 +64,13 @@ class FDA(MetricLearner):
         """
         X, codes, classes = check_labelled(self, X, y)
         means = group_means(X, codes)
-        within = covariance(X, means, codes)
-        if not within.any():
+        rounder = whitener(X, means, codes)
+        if not rounder.any():
             raise ValueError(
                 "The rows of each class are equal, but FDA needs a class with two different rows."
             )
         # Where the scatter within is round, the discriminants are the principal directions of
         # the class means, each mean counted as often as its class has rows.
-        rounder = whitener(within, rounding_of(X))
         share = np.bincount(codes) / len(codes)
         offsets = np.sqrt(share)[:, None] * (means - share @ means) @ rounder.T
         with single_threaded_blas():

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from likewise._validation import TableLike, check_labelled, check_rows
 from likewise.base import MetricLearner, fitting
-from likewise.batch._scatter import covariance, group_means, rounding_of, whitener
+from likewise.batch._scatter import group_means, whitener
 from likewise.constraints import Pairs, as_pairs, chunks_from_pairs, pairs_from_chunks
 
 
@@ -114,9 +114,9 @@ class RCA(MetricLearner):
     def _learn(self, X: NDArray[Any], groups: NDArray[np.int64]) -> Self:
         grouped = np.bincount(groups)[groups] > 1
         X, groups = X[grouped], np.unique(groups[grouped], return_inverse=True)[1]
-        spread = covariance(X, group_means(X, groups), groups) if len(X) else np.zeros(0)
-        if not spread.any():
+        components = whitener(X, group_means(X, groups), groups) if len(X) else np.zeros(0)
+        if not components.any():
             raise ValueError(
                 "The rows of each group are equal, but RCA needs a group with two different rows."
             )
-        return self._keep(whitener(spread, rounding_of(X)), X.dtype)
+        return self._keep(components, X.dtype)

@@ -8,7 +8,7 @@ import numpy as np
 
 from likewise._validation import TableLike, check_rows
 from likewise.base import MetricLearner, fitting
-from likewise.batch._scatter import covariance, group_means, rounding_of, whitener
+from likewise.batch._scatter import group_means, whitener
 
 
 class Whitening(MetricLearner):
@@ -60,7 +60,7 @@ class Whitening(MetricLearner):
         """
         X = check_rows(self, X, reset=True, min_rows=2)
         together = np.zeros(len(X), dtype=np.int64)
-        spread = covariance(X, group_means(X, together), together)
-        if not spread.any():
+        components = whitener(X, group_means(X, together), together)
+        if not components.any():
             raise ValueError("All rows of X are equal, but Whitening needs two different rows.")
-        return self._keep(whitener(spread, rounding_of(X)), X.dtype)
+        return self._keep(components, X.dtype)
