@@ -42,7 +42,7 @@ twins: $(VENV)/.test
 	  tests/_kernels tests/test_neighbors.py tests/test_contract.py
 
 bench: $(VENV)/.bench
-	$(BIN)/python -m benchmarks environments
+	$(BIN)/python -m benchmarks environments --check
 	$(BIN)/python -m benchmarks run
 	$(BIN)/python -m benchmarks page
 

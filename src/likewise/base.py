@@ -17,7 +17,14 @@ from sklearn.utils.validation import check_is_fitted
 from likewise import _files
 from likewise._progress import progress
 from likewise._threads import run_blocks, single_threaded_blas
-from likewise._validation import Rule, TableLike, check_parameters, check_rows, warn_user
+from likewise._validation import (
+    Rule,
+    TableLike,
+    check_labelled,
+    check_parameters,
+    check_rows,
+    warn_user,
+)
 from likewise.metric import row_norms
 from likewise.solvers import Iteration, Solution
 
@@ -32,6 +39,8 @@ except ImportError:
         """Leave `method` as it is."""
         return method
 
+
+__all__ = ["Learner", "MetricLearner", "check_labelled", "check_rows", "fitting"]
 
 Array = NDArray[Any]
 Arguments = ParamSpec("Arguments")

@@ -123,12 +123,34 @@ class MetricKNN(ClassifierMixin, Learner):  # type: ignore[misc]
         return np.sqrt(squares).astype(X.dtype), index
 
     def predict(self, X: TableLike) -> Array:
-        """Return the label that the neighbours of each row vote for."""
+        """Return the label that the neighbours of each row vote for.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        array of shape (n_queries,)
+            Labels, as in `classes_`.
+        """
         winners, _ = self._vote(X)
         return self.classes_[winners]
 
     def predict_proba(self, X: TableLike) -> Array:
-        """Return each class's share of the votes that decided."""
+        """Return each class's share of the votes that decided.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        array of shape (n_queries, n_classes)
+            Shares in the order of `classes_`; the largest is that of the predicted label.
+        """
         _, counts = self._vote(X)
         return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 

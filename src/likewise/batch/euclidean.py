@@ -33,7 +33,19 @@ class Euclidean(MetricLearner):
 
     @fitting
     def fit(self, X: TableLike, y: Any = None) -> Self:
-        """Look at the number of features; `y` is ignored."""
+        """Look at the number of features.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            The data.
+        y : ignored
+
+        Returns
+        -------
+        Euclidean
+            The fitted metric.
+        """
         X = check_rows(self, X, reset=True, accept_sparse=True)
         n_features = X.shape[1]
         require_memory(n_features**2 * X.dtype.itemsize, f"The {n_features}×{n_features} identity")
