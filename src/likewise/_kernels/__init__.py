@@ -13,7 +13,13 @@ from likewise._kernels.common import TooManyPairs
 from likewise._kernels.stream_common import LowRankMetric, StepRule, Steps
 
 NAMES = ("laplacian_apply", "pair_sqdist", "radius_scan")
-STREAM_NAMES = ("low_rank_psd_steps", "pair_block_steps", "pair_psd_steps", "pair_steps")
+STREAM_NAMES = (
+    "low_rank_psd_steps",
+    "pair_block_steps",
+    "pair_psd_steps",
+    "pair_step",
+    "pair_steps",
+)
 
 
 def choose_backend(wish: str, compiled: bool) -> str:
@@ -38,6 +44,7 @@ if BACKEND == "native":
         low_rank_psd_steps,
         pair_block_steps,
         pair_psd_steps,
+        pair_step,
         pair_steps,
     )
 else:
@@ -46,6 +53,7 @@ else:
         low_rank_psd_steps,
         pair_block_steps,
         pair_psd_steps,
+        pair_step,
         pair_steps,
     )
 
@@ -63,6 +71,7 @@ __all__ = [
     "pair_block_steps",
     "pair_psd_steps",
     "pair_sqdist",
+    "pair_step",
     "pair_steps",
     "radius_scan",
 ]

@@ -8,6 +8,14 @@ import likewise._kernels._native as _native
 from likewise._kernels.stream_common import LowRankMetric, Reals, StepRule, Steps
 
 
+def pair_step(
+    M: Reals, b: float, v: Reals, sign: float, rule: StepRule
+) -> tuple[float, float, float]:
+    """See `likewise._kernels.stream_reference.pair_step`."""
+    _, C, slack, tolerance = rule
+    return _native.pair_step(M, b, v, sign, rule.code, C, slack, tolerance)  # type: ignore[no-any-return]
+
+
 def pair_steps(
     M: Reals, b: float, V: Reals, sign: Reals, rule: StepRule, max_updates: int
 ) -> Steps:

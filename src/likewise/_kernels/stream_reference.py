@@ -11,6 +11,23 @@ import numpy as np
 from likewise._kernels.stream_common import LowRankMetric, Reals, StepRule, Steps
 
 
+def pair_step(
+    M: Reals, b: float, v: Reals, sign: float, rule: StepRule
+) -> tuple[float, float, float]:
+    """Take one event on an explicit M, which changes in place: `pair_steps` without its arrays.
+
+    Returns
+    -------
+    loss, step, b : float
+        Signed loss and step of the event, and the new threshold.
+    """
+    loss = float(1 - sign * (b - v @ M @ v))
+    size = float(rule.step(loss, v @ v, sign))
+    if size:
+        M -= (size * sign) * np.outer(v, v)
+    return loss, size, b + size * sign
+
+
 def pair_steps(
     M: Reals, b: float, V: Reals, sign: Reals, rule: StepRule, max_updates: int
 ) -> Steps:

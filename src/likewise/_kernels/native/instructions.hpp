@@ -1,12 +1,42 @@
 // One body of code, compiled for several instruction sets, the best chosen when first called.
 #pragma once
 
+#include <string>
+
 #if defined(__x86_64__) && defined(__GNUC__)
 #define LIKEWISE_X86 1
 #endif
 
 // An always-inline function takes on the instruction set of the function it is inlined into.
 #define LIKEWISE_INLINE inline __attribute__((always_inline))
+
+namespace likewise {
+
+enum class Instructions { portable, avx2, avx512 };
+
+inline Instructions best_instructions() {
+#ifdef LIKEWISE_X86
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))
+        return Instructions::avx512;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return Instructions::avx2;
+#endif
+    return Instructions::portable;
+}
+
+// What the dispatched functions use; tests choose each in turn.
+inline Instructions chosen_instructions = best_instructions();
+
+// Takes the set of this name if there is one here, else the best, and returns whether it did.
+inline bool choose_instructions(const std::string& name) {
+    const Instructions best = best_instructions();
+    const Instructions wish = name == "portable" ? Instructions::portable
+                              : name == "avx2"   ? Instructions::avx2
+                                                 : Instructions::avx512;
+    chosen_instructions = wish <= best ? wish : best;
+    return wish <= best;
+}
+
+}  // namespace likewise
 
 #ifdef LIKEWISE_X86
 #define LIKEWISE_DISPATCH(Result, name, parameters, arguments)                                   \
@@ -18,10 +48,8 @@
     }                                                                                            \
     inline Result name##_portable parameters { return name##_body arguments; }                   \
     inline Result name parameters {                                                              \
-        if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))             \
-            return name##_avx512 arguments;                                                      \
-        if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))                     \
-            return name##_avx2 arguments;                                                        \
+        if (chosen_instructions == Instructions::avx512) return name##_avx512 arguments;         \
+        if (chosen_instructions == Instructions::avx2) return name##_avx2 arguments;             \
         return name##_portable arguments;                                                        \
     }
 #else

@@ -125,21 +125,23 @@ LIKEWISE_INLINE double negative_eigenvalue(Solver& solver, const double* v, int6
                                            double length2, double floor) {
     double left = -t * length2;  // Weyl: no eigenvalue lies further left
     double right = 0;
-    for (double x = left; x < -floor;) {
+    if (left >= -floor) return 0;
+    for (double x = left;;) {
         const double g = solver.solve(v, x);
         const double* w = solver.result();
         (g > 0 && t * g <= 1 ? left : right) = x;
         double next = x + g * (1 - t * g) / dot(w, w, d);
         if (g > 0 && std::abs(next - x) <= 1e-14 * std::abs(x)) return x;
         if (right == 0) {
-            next = std::min(next, x / 1000);
+            if (x == -floor) return 0;
+            // 1/g is concave: Newton's step may leap over the root, so the floor is tried too.
+            next = std::min(std::min(next, x / 1000), -floor);
         } else if (!(next > left && next < right)) {
             next = -std::sqrt(left * right);
             if (next <= left || next >= right) return x;  // no number lies between
         }
         x = next;
     }
-    return 0;
 }
 
 // What rounding can do to an eigenvalue of a matrix with this trace, and ten times that.
@@ -169,14 +171,14 @@ LIKEWISE_INLINE void pair_psd_steps_small_body(double* M, int64_t d, double& b, 
         if (step == 0) continue;
         const double weight = -step * y[k];
         const double x = weight < 0 ? negative_eigenvalue(solver, v, d, -weight, length2,
-                                                          kRounding * (trace + step * length2))
+                                                          kRounding * (trace - weight * length2))
                                     : 0;
         const double* w = solver.result();
         const double scale = x < 0 ? -x / dot(w, w, d) : 0;
-        for (int64_t i = 0; i < d; ++i) {
-            const double a = weight * v[i], c = scale * w[i];
-            for (int64_t j = 0; j < d; ++j) M[i * d + j] += a * v[j] + c * w[j];
-        }
+        // Products of two entries come first, which keeps M symmetric to the last bit.
+        for (int64_t i = 0; i < d; ++i)
+            for (int64_t j = 0; j < d; ++j)
+                M[i * d + j] += weight * (v[i] * v[j]) + scale * (w[i] * w[j]);
         b = std::max(1.0, b + step * y[k]);
     }
 }
@@ -214,7 +216,7 @@ LIKEWISE_INLINE int64_t pair_psd_steps_body(LowRankMetric& m, double& b, const d
         const double weight = -step * y[k];
         double x = 0;
         if (weight < 0) {
-            const double size = trace + step * length2;
+            const double size = trace - weight * length2;
             const double floor = (m.count ? kFresh : kRounding) * size;
             x = negative_eigenvalue(solver, v, d, -weight, length2, floor);
             if (x > -floor && m.count) break;

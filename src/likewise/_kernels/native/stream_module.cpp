@@ -4,6 +4,7 @@
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
 #include <stdexcept>
@@ -60,6 +61,17 @@ std::pair<int64_t, double> pair_steps(Matrix M, double b, Events V, Reals sign, 
     return {taken, b};
 }
 
+std::tuple<double, double, double> pair_step(Matrix M, double b, Reals v, double sign, int variant,
+                                             double C, double slack, double tolerance) {
+    require(M.shape(0) == M.shape(1) && M.shape(0) == v.shape(0),
+            "M must be square with a row a feature of v.");
+    const auto rule = rule_of(variant, C, slack, tolerance);
+    double loss, step;
+    likewise::few_pair_steps(M.data(), static_cast<int64_t>(v.shape(0)), b, v.data(), &sign, 1,
+                             rule, 1, &loss, &step);
+    return {loss, step, b};
+}
+
 std::pair<int64_t, double> pair_block_steps(Events V, Vector q, double b, Reals sign, int variant,
                                             double C, double slack, double tolerance,
                                             int64_t max_updates, Vector losses, Vector steps) {
@@ -108,6 +120,9 @@ std::tuple<int64_t, int64_t, double> low_rank_psd_steps(Reals values, Matrix row
 }  // namespace
 
 void bind_stream(nb::module_& m) {
+    m.def("choose_instructions", &likewise::choose_instructions, "instructions"_a);
+    m.def("pair_step", &pair_step, nb::arg("M").noconvert(), "b"_a, nb::arg("v").noconvert(),
+          nb::arg("sign").noconvert(), "variant"_a, "C"_a, "slack"_a, "tolerance"_a);
     m.def("pair_steps", &pair_steps, nb::arg("M").noconvert(), "b"_a, nb::arg("V").noconvert(),
           nb::arg("sign").noconvert(), "variant"_a, "C"_a, "slack"_a, "tolerance"_a,
           "max_updates"_a, nb::arg("losses").noconvert(), nb::arg("steps").noconvert());
