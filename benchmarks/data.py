@@ -28,12 +28,23 @@ def mnist_pca(n_components: int, n_rows: int) -> Rows:
     return X @ axes[:, : -n_components - 1 : -1], np.asarray(dataset.y[:n_rows])
 
 
+def stream(n_features: int, n_rows: int) -> Rows:
+    """Return rows of which two in turn make a pair, of squared distance about √n_features."""
+    X = np.random.default_rng(0).normal(size=(n_rows, n_features))
+    return X * (n_features**-0.25 / np.sqrt(2)), np.arange(n_rows) // 2
+
+
 # name → number of features (what the smoke version generates), and how to load it
 DATASETS: dict[str, tuple[int, Callable[[], Rows]]] = {
     "iris": (4, partial(plain, "iris")),
     "digits": (64, partial(plain, "digits")),
     "letter": (16, partial(plain, "letter")),
     "mnist-pca-50": (50, partial(mnist_pca, 50, 20_000)),
+    "stream-16": (16, partial(stream, 16, 200_000)),
+    "stream-64": (64, partial(stream, 64, 80_000)),
+    "stream-164": (164, partial(stream, 164, 30_000)),
+    "stream-256": (256, partial(stream, 256, 16_000)),
+    "stream-768": (768, partial(stream, 768, 3_000)),
 }
 
 

@@ -1,5 +1,6 @@
 """Plain NumPy: what a user would write, and what one would write after a day of profiling."""
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -56,3 +57,30 @@ def radius_search_tuned(threads, block=128):
         return {"rows": rows, "cols": cols, "sqdist": sqdist}
 
     return search
+
+
+def pair_stream(threads):
+    """The loop that a user would write: the quadratic form, and more only on an update."""
+
+    def learn(data):
+        start = time.perf_counter()
+        M, b = data["M"].copy(), float(data["b"])
+        C, projected, signed = float(data["C"]), data["psd"] == "each", data["variant"] == "PALS"
+        V = data["X"][0::2].astype(np.float64) - data["X"][1::2]
+        n_updates = 0
+        for v, y in zip(V, np.where(data["same"], 1.0, -1.0), strict=True):
+            loss = 1 - y * (b - v @ M @ v)
+            if loss <= 0 and not signed:
+                continue
+            s = 1 + (v @ v) ** 2
+            step = loss / (s + 1 / (2 * C)) if signed else min(C, loss / s)
+            M -= (step * y) * np.outer(v, v)
+            b += step * y
+            n_updates += 1
+            if projected:
+                values, vectors = np.linalg.eigh(M)
+                M = (vectors * np.maximum(values, 0)) @ vectors.T
+                b = max(1.0, b)
+        return {"M": M, "n_updates": n_updates, "seconds": time.perf_counter() - start}
+
+    return learn

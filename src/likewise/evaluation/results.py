@@ -75,8 +75,8 @@ class Comparison:
         return {name: _plain(value) for name, value in everything.items()}
 
     def __str__(self) -> str:
-        width = max(len("method"), *(len(row.name) for row in self.rows))
-        lines = [f"{'method':{width}}    error   spread      EER    fit s   rank"]
+        width = max(len("metric"), *(len(row.name) for row in self.rows))
+        lines = [f"{'metric':{width}}    error   spread      EER    fit s   rank"]
         lines += [_line(row, width) for row in self.rows]
         lines += [f"{row.name} warned: {row.warned}" for row in self.rows if row.warned]
         return "\n".join([*lines, f"({self.caption})", self.verdict])

@@ -1,0 +1,114 @@
+"""Online metric learning: a stream of pairs, exactly, against the loop a user would write."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks.harness import OURS, Benchmark, Rival, Target, WrongAnswerError, benchmark
+from benchmarks.rivals.with_numpy import pair_stream
+
+WIDTHS = (16, 64, 164, 256, 768)
+
+
+class PairStream(Benchmark):
+    """A stream of pairs through PALS or PA-I."""
+
+    variant = "PALS"
+    psd = "end"
+    most_pairs: dict[int, int] = {}
+    flops_per_pair = 4  # times d²
+    facts = ("cpu_s", "pairs_per_s", "active_share", "dgemm_share")
+
+    def prepare(self, X, y, seed):
+        random = np.random.default_rng(seed)
+        n_pairs = min(len(X) // 2, self.most_pairs.get(X.shape[1], len(X)))
+        M, b, same = self.start(X[: 2 * n_pairs], random)
+        options = {"variant": self.variant, "C": 1.0, "psd": self.psd}
+        return {"X": X[: 2 * n_pairs], "same": same, "M": M, "b": np.asarray(b)} | {
+            name: np.asarray(value) for name, value in options.items()
+        }
+
+    def start(self, X, random):
+        """Return the model before the first pair, and the answers: here at random."""
+        d = X.shape[1]
+        return np.zeros((d, d)), 0.0, random.random(len(X) // 2) < 0.5
+
+    def reference(self, arrays):
+        return pair_stream(threads=1)(arrays)
+
+    def score(self, result, arrays, reference):
+        n_pairs, d = len(arrays["same"]), arrays["X"].shape[1]
+        error = np.abs(result["M"] - reference["M"]).max() / np.abs(reference["M"]).max()
+        if not error < 1e-8:
+            raise WrongAnswerError(f"M is {error:.1e} away from the loop's")
+        seconds = float(result["seconds"])
+        facts = {
+            "pairs_per_s": n_pairs / seconds,
+            "active_share": float(result["n_updates"]) / n_pairs,
+        }
+        if "dgemm_flops" in result:
+            rate = self.flops_per_pair * d**2 * n_pairs / seconds
+            facts["dgemm_share"] = rate / float(result["dgemm_flops"])
+        return facts
+
+
+def streams(*times):
+    """Return the targets of the widths in turn."""
+    return tuple(
+        Target(f"stream-{width}*", "warm_s", times=wanted)
+        for width, wanted in zip(WIDTHS, times, strict=True)
+    )
+
+
+DATASETS = [f"stream-{width}" for width in WIDTHS]
+RIVALS = {
+    OURS: Rival("with_likewise:pair_stream"),
+    "NumPy, one by one": Rival("with_numpy:pair_stream"),
+}
+
+
+@benchmark("pairs-all-update", datasets=[*DATASETS, "stream-164/float32"], threads=1)
+class AllUpdate(PairStream):
+    """PALS (-): every pair changes the model; the constraints are applied at the end.
+
+    `dgemm_share` counts 4d² operations a pair, as a share of this run's matrix-product rate.
+    """
+
+    rivals = RIVALS
+    targets = streams(12, 12, 12, 9, 12)
+
+
+@benchmark("pairs-few-update", datasets=DATASETS, threads=1)
+class FewUpdate(PairStream):
+    """PA-I (-), from a model that is mostly right: few pairs change it.
+
+    `dgemm_share` counts 2d² operations a pair, as a share of this run's matrix-product rate.
+    """
+
+    rivals = RIVALS
+    variant = "PA-I"
+    flops_per_pair = 2
+    targets = streams(8, 8, 5, 3, 2.5)
+
+    def start(self, X, random):
+        d = X.shape[1]
+        difference = X[0::2] - X[1::2]
+        length2 = np.square(difference).sum(axis=1)
+        # At this start a pair of the usual length is on the threshold b. Lengths of one half and
+        # of twice that are right by more than the margin; every twentieth answer is wrong.
+        same = random.random(len(length2)) < 0.5
+        wanted = np.where(same, 0.25, 4.0) * np.median(length2)
+        X[1::2] = X[0::2] - difference * np.sqrt(wanted / length2)[:, None]
+        wrong = random.random(len(same)) < 0.05
+        return np.eye(d) * 4 / np.median(length2), 4.0, same ^ wrong
+
+
+@benchmark("pairs-all-projected", datasets=DATASETS, threads=1, repeats=3)
+class AllProjected(PairStream):
+    """PALS (+): every pair changes the model, and the constraints are applied after each."""
+
+    rivals = RIVALS
+    psd = "each"
+    most_pairs = {16: 4000, 64: 2000, 164: 800, 256: 500, 768: 128}
+    facts = ("cpu_s", "pairs_per_s", "active_share")
+    targets = streams(5, 10, 10, 10, 15)
