@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from likewise.base import MetricLearner
 from likewise.batch import FDA, RCA, Euclidean, Whitening
+from likewise.online import PAMetric
 
 METHODS: dict[str, Callable[[], MetricLearner]] = {
     "Euclidean": Euclidean,
     "Whitening": Whitening,
     "RCA": RCA,
     "FDA": FDA,
+    "PAMetric": partial(PAMetric, "PA-I", C=0.1, random_state=0),
 }
