@@ -22,7 +22,7 @@ def pair_step(
         Signed loss and step of the event, and the new threshold.
     """
     loss = float(1 - sign * (b - v @ M @ v))
-    size = float(rule.step(loss, v @ v, sign))
+    size = rule.step(loss, float(v @ v), sign)
     if size:
         M -= (size * sign) * np.outer(v, v)
     return loss, size, b + size * sign

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,7 +24,7 @@ Array = NDArray[Any]
 Reals = NDArray[np.float64]
 
 _CHUNK = 8192  # pairs whose differences are in memory at a time
-_LONGEST = 1e75  # a difference may be this long: its fourth power is still a number
+_LONGEST2 = 1e150  # largest squared length of a difference: its square is still a number
 
 
 @_files.record
@@ -85,32 +85,29 @@ class OnlineMetricLearner(MetricLearner):
         float
             0 if the pair was already right by the margin.
         """
-        difference = np.subtract(a, b, dtype=np.float64)
+        difference = _difference(a, b)
         if same is not True and same is not False:
             same = _answer(same)
-        if difference.ndim != 1:
-            raise ValueError(
-                f"a and b differ by an array of shape {difference.shape}, but each must be a "
-                "vector of features."
-            )
-        if not hasattr(self, "_state"):
+        try:
+            state = self._state
+        except AttributeError:
             self._check_parameters()
-            self._check_difference(difference)
-            self._begin(len(difference), None)
-        elif len(difference) != self.n_features_in_:
+            state = self._begin(len(difference), None)
+        if len(difference) != self.n_features_in_:
             raise ValueError(
                 f"a and b have {len(difference)} features, but {type(self).__name__} has learned "
                 f"from {self.n_features_in_}."
             )
-        else:
-            self._check_difference(difference)
         if self.scale_ != 1:
             difference *= self.scale_
-        sign = _SAME if same else _DIFFERENT
+        if not difference.dot(difference) <= _LONGEST2:
+            self._refuse(difference)
         loss = advance_by_one(
-            self._state, difference[None], sign, self._step_rule(), self._projection()
+            state, difference, 1.0 if same else -1.0, self._step_rule(), self._projection()
         )
-        self._record()
+        self._state = state
+        if self.record_every and state.n_events % self.record_every == 0:
+            self._append([_entry(state)])
         return loss
 
     def partial_fit_pairs(self, X: TableLike, pairs: ArrayLike, same: ArrayLike) -> Self:
@@ -152,8 +149,7 @@ class OnlineMetricLearner(MetricLearner):
         first = not hasattr(self, "_state")
         rows = check_rows(self, X, reset=first)
         labels = np.asarray(y)
-        if labels.shape != (len(rows),):
-            raise ValueError(f"X has {len(rows)} rows but y has shape {labels.shape}.")
+        _check_labels(labels, len(rows), getattr(self, "_recent_labels", labels))
         remembered = 0
         if hasattr(self, "_recent_rows"):
             remembered = len(self._recent_rows)
@@ -247,7 +243,8 @@ class OnlineMetricLearner(MetricLearner):
     def components_(self) -> Array:  # type: ignore[override]
         """L of the constrained model: computed when asked for, while learning goes on."""
         learned = self._learned()
-        if self._view.n_updates != learned.n_updates:
+        view = self._view
+        if view.n_updates != learned.n_updates or view.components.dtype.name != self._dtype:
             with single_threaded_blas():
                 components = canonical_components(learned.dense()) * self.scale_
             self._view.components = components.astype(self._dtype)
@@ -294,22 +291,24 @@ class OnlineMetricLearner(MetricLearner):
                 f"This {type(self).__name__} has not learned anything yet."
             ) from None
 
-    def _begin(self, n_features: int, pairs: tuple[Array, Pairs] | None) -> None:
+    def _begin(self, n_features: int, pairs: tuple[Array, Pairs] | None) -> PairState:
         """Start afresh; `pairs` (of a whole set) let "auto" find the scale, a stream has none."""
-        self.n_features_in_ = n_features
-        self.scale_ = 1.0 if isinstance(self.scale, str) else float(self.scale)
-        self._dtype = "float64"
+        scale = 1.0 if isinstance(self.scale, str) else float(self.scale)
         if pairs is not None and self.scale == "auto":
-            self.scale_ = _scale_of(*pairs)
+            scale = _scale_of(*pairs)
+        M, b = self._first_model(n_features)
+        state = PairState.start(M / scale**2, b, self._projection())
+        self.n_features_in_ = n_features
+        self.scale_ = scale
+        self._dtype = "float64"
         for remembered in ("_recent_rows", "_recent_labels", "history_"):
             self.__dict__.pop(remembered, None)
         self._view = _View(-1, np.empty((0, 0)))
-        M, b = self._first_model(n_features)
-        self._state = PairState.start(M / self.scale_**2, b, self._projection())
+        return state
 
     def _fit_passes(self, X: Array, pairs: Pairs, random: np.random.RandomState) -> Self:
         """Pass over the pairs again and again: the papers' protocol, or `max_iter` passes."""
-        self._begin(X.shape[1], (X, pairs))
+        self._state = self._begin(X.shape[1], (X, pairs))
         wanted = min(len(X) * (len(X) - 2) // 40, 50 * len(pairs))
         passes = self.max_iter or max(2, -(-wanted // len(pairs)))
         for _ in range(passes):
@@ -320,10 +319,9 @@ class OnlineMetricLearner(MetricLearner):
 
     def _learn(self, X: Array, pairs: Pairs) -> Self:
         """Take pairs in order; the model changes only when all of them are taken."""
-        if not hasattr(self, "_state"):
-            self._begin(X.shape[1], None)
-        self._dtype = X.dtype.name
-        state, records = deepcopy(self._state), []
+        known = hasattr(self, "_state")
+        state = deepcopy(self._state) if known else self._begin(X.shape[1], None)
+        records = []
         rule, psd = self._step_rule(), self._projection()
         sign = np.where(pairs.same, 1.0, -1.0)
         stride = self.record_every or _CHUNK
@@ -333,27 +331,23 @@ class OnlineMetricLearner(MetricLearner):
                 stop = min(start + min(_CHUNK, stride - state.n_events % stride), len(pairs))
                 first, second = X[pairs.index[start:stop, 0]], X[pairs.index[start:stop, 1]]
                 V = np.subtract(first, second, dtype=np.float64)
-                self._check_difference(V)
                 V *= self.scale_
+                if not np.einsum("nd,nd->n", V, V).max() <= _LONGEST2:
+                    self._refuse(V)
                 advance(state, V, sign[start:stop], rule, psd)
                 if self.record_every and state.n_events % stride == 0:
                     records.append(_entry(state))
                 start = stop
         self._state = state
+        self._dtype = X.dtype.name
         self._append(records)
         return self
 
-    def _check_difference(self, V: Reals) -> None:
-        longest = np.abs(V).max(initial=0.0)
-        if not longest <= _LONGEST:
-            raise ValueError(
-                f"A pair differs by {longest:.3g}, but only finite differences up to "
-                f"{_LONGEST:.0e} can be learned from."
-            )
-
-    def _record(self) -> None:
-        if self.record_every and self._state.n_events % self.record_every == 0:
-            self._append([_entry(self._state)])
+    def _refuse(self, V: Reals) -> NoReturn:
+        raise ValueError(
+            f"A pair differs by {np.abs(V).max() / self.scale_:.3g}, but only finite differences "
+            f"up to {_LONGEST2**0.5 / self.scale_:.0e} can be learned from."
+        )
 
     def _append(self, records: list[tuple[float, ...]]) -> None:
         if not self.record_every:
@@ -366,7 +360,6 @@ class OnlineMetricLearner(MetricLearner):
         }
 
 
-_SAME, _DIFFERENT = np.array([1.0]), np.array([-1.0])
 _HISTORY = ("n_events", "predictive_error", "effective_dimension")
 
 
@@ -374,6 +367,31 @@ def _entry(state: PairState) -> tuple[float, ...]:
     values = np.linalg.eigvalsh(state.dense())
     dimension = np.count_nonzero(values > max(values[-1], 0) * 1e-6)
     return state.n_events, state.mistakes / state.n_events, float(dimension)
+
+
+def _difference(a: ArrayLike, b: ArrayLike) -> Reals:
+    try:
+        first, second = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("a and b must be vectors of numbers, but one of them is not.") from None
+    if first.ndim != 1 or first.shape != second.shape or not first.size:
+        raise ValueError(
+            f"a and b have shapes {first.shape} and {second.shape}, but both must be vectors of as "
+            "many features."
+        )
+    return first - second
+
+
+def _check_labels(labels: Array, n_rows: int, known: Array) -> None:
+    if labels.shape != (n_rows,):
+        raise ValueError(f"X has {n_rows} rows but y has shape {labels.shape}.")
+    if labels.dtype.kind == "f" and np.isnan(labels).any():
+        raise ValueError("y contains NaN, but every row needs a label.")
+    if (labels.dtype.kind in "US") != (known.dtype.kind in "US"):
+        raise ValueError(
+            f"y holds {labels.dtype} labels, but those before were {known.dtype}: text and numbers "
+            "cannot be told alike or different."
+        )
 
 
 def _answer(same: Any) -> bool:
@@ -392,6 +410,8 @@ def _scale_of(X: Array, pairs: Pairs) -> float:
     )
     for chosen in (length2[pairs.same], length2):
         typical = float(np.median(chosen[chosen > 0])) if (chosen > 0).any() else 0.0
+        if typical == np.inf:
+            raise ValueError("Rows of X differ by more than 1e150, which is too far to learn from.")
         if typical:
             return float(typical**-0.5)
     return 1.0

@@ -130,7 +130,8 @@ def advance(state: PairState, V: Reals, sign: Reals, rule: StepRule, psd: Projec
     taken = 0
     while taken < len(V):
         done = _take(state, V[taken:], sign[taken:], rule, psd)
-        _note(state, done, int(np.count_nonzero(done.steps)), psd)
+        state.b = done.b
+        _note_updates(state, int(np.count_nonzero(done.steps)), psd)
         signed[taken : taken + done.taken] = done.losses
         taken += done.taken
     hinge = np.maximum(signed, 0)
@@ -142,30 +143,35 @@ def advance(state: PairState, V: Reals, sign: Reals, rule: StepRule, psd: Projec
 
 
 def advance_by_one(
-    state: PairState, V: Reals, sign: Reals, rule: StepRule, psd: Projection
+    state: PairState, v: Reals, sign: float, rule: StepRule, psd: Projection
 ) -> float:
     """Do what `advance` does for a single event, without its overhead."""
-    done = _take(state, V, sign, rule, psd)
-    while not done.taken:
-        done = _take(state, V, sign, rule, psd)
-    _note(state, done, int(done.steps[0] != 0), psd)
-    signed = float(done.losses[0])
-    hinge = max(signed, 0.0)
+    if state.matrix is not None and psd != "each":
+        signed, size, state.b = _kernels.pair_step(state.matrix, state.b, v, sign, rule)
+    else:
+        V, signs = v[None], np.array([sign])
+        done = _take(state, V, signs, rule, psd)
+        while not done.taken:
+            done = _take(state, V, signs, rule, psd)
+        signed, size, state.b = float(done.losses[0]), done.steps[0], done.b
+    if size:
+        _note_updates(state, 1, psd)
     state.n_events += 1
-    state.cumulative_loss += hinge
-    state.mistakes += signed > 1 or (signed == 1 and sign[0] < 0)
-    return hinge
+    if signed > 0:
+        state.cumulative_loss += signed
+        state.mistakes += signed > 1 or (signed == 1 and sign < 0)
+    return max(signed, 0.0)
 
 
-def _note(state: PairState, done: Steps, updates: int, psd: Projection) -> None:
-    """Take over what a kernel did to b, and apply the constraints if they are due."""
-    state.b = done.b
+def _note_updates(state: PairState, updates: int, psd: Projection) -> None:
+    """Count updates, and apply the constraints if they are due."""
     state.n_updates += updates
-    state.since_projection += updates
-    if isinstance(psd, int) and state.since_projection >= psd:
-        state.matrix = nearest_psd(state.dense())
-        state.b = max(1.0, state.b)
-        state.since_projection = 0
+    if isinstance(psd, int):
+        state.since_projection += updates
+        if state.since_projection >= psd:
+            state.matrix = nearest_psd(state.dense())
+            state.b = max(1.0, state.b)
+            state.since_projection = 0
 
 
 def _take(state: PairState, V: Reals, sign: Reals, rule: StepRule, psd: Projection) -> Steps:

@@ -91,7 +91,7 @@ class PAMetric(OnlineMetricLearner):
     >>> live.learn_pair([0.0, 0.0], [3.0, 0.1], same=True)
     1.0
     >>> live.learn_pair([0.0, 0.0], [0.2, 2.0], same=False)
-    1.012...
+    1.0199...
     >>> live.predict_pairs([[0.0, 0.0]], [[9.0, 0.0]])
     array([ True])
     """
@@ -150,7 +150,7 @@ class PAMetric(OnlineMetricLearner):
         return StepRule(self.variant, self.C, 0.0, self.tolerance)
 
     def _projection(self) -> Projection:
-        return self.psd  # type: ignore[return-value]
+        return self.psd if self.psd in ("each", "end") else int(self.psd)  # type: ignore[return-value]
 
     def _first_model(self, n_features: int) -> tuple[NDArray[np.float64], float]:
         if self.init is None:
