@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, ClassVar, NoReturn, Self
@@ -13,18 +13,18 @@ from sklearn.utils import check_random_state
 
 from likewise import _files
 from likewise._kernels import StepRule
+from likewise._kernels.stream_common import LONGEST2
 from likewise._threads import single_threaded_blas
 from likewise._validation import TableLike, check_labelled, check_rows
 from likewise.base import MetricLearner, fitting
 from likewise.constraints import Pairs, as_pairs, random_pairs
 from likewise.metric import canonical_components
-from likewise.online._pair_state import PairState, Projection, advance, advance_by_one
+from likewise.online._pair_state import PairState, Projection, advance, advance_by_one, learnable
 
 Array = NDArray[Any]
 Reals = NDArray[np.float64]
 
 _CHUNK = 8192  # pairs whose differences are in memory at a time
-_LONGEST2 = 1e150  # largest squared length of a difference: its square is still a number
 
 
 @_files.record
@@ -68,6 +68,26 @@ class OnlineMetricLearner(MetricLearner):
         """Return M, for the user's X, and b before the first event."""
         raise NotImplementedError
 
+    # -- what a learner of other coordinates says too ----------------------------------------------
+
+    def _first_state(self, n_features: int, scale: float) -> PairState:
+        M, b = self._first_model(n_features)
+        return PairState.start(M / scale**2, b, self._projection())
+
+    def _squared_lengths(self, first: Array, second: Array) -> Reals:
+        """Return the squared length of each difference, before any scaling."""
+        difference = np.subtract(first, second, dtype=np.float64)
+        return np.asarray(np.square(difference).sum(axis=1))
+
+    def _advance(self, state: PairState, first: Array, second: Array, sign: Reals) -> None:
+        """Take pairs, given by their two sides, in place."""
+        V = self._differences(first, second)
+        advance(state, V, sign, self._step_rule(), self._projection())
+
+    def _matrix(self) -> Reals:
+        """Return M over the coordinates that `components_` has columns for."""
+        return self._learned().dense()
+
     # -- learning --------------------------------------------------------------------------------
 
     def learn_pair(self, a: ArrayLike, b: ArrayLike, same: bool | int) -> float:
@@ -85,26 +105,26 @@ class OnlineMetricLearner(MetricLearner):
         float
             0 if the pair was already right by the margin.
         """
-        difference = _difference(a, b)
+        try:
+            first, second = np.asarray(a, np.float64, "C"), np.asarray(b, np.float64, "C")
+        except (TypeError, ValueError):
+            raise ValueError("a and b must be numbers, but one of them is not.") from None
         if same is not True and same is not False:
             same = _answer(same)
         try:
             state = self._state
         except AttributeError:
+            _check_sides(first, second, first.size)
             self._check_parameters()
-            state = self._begin(len(difference), None)
-        if len(difference) != self.n_features_in_:
-            raise ValueError(
-                f"a and b have {len(difference)} features, but {type(self).__name__} has learned "
-                f"from {self.n_features_in_}."
-            )
-        if self.scale_ != 1:
-            difference *= self.scale_
-        if not difference.dot(difference) <= _LONGEST2:
-            self._refuse(difference)
+            state = self._begin(first.size, None)
+        if not first.shape == second.shape == (self.n_features_in_,):
+            _check_sides(first, second, self.n_features_in_)
+        sign = 1.0 if same else -1.0
         loss = advance_by_one(
-            state, difference, 1.0 if same else -1.0, self._step_rule(), self._projection()
+            state, first, second, self.scale_, sign, self._step_rule(), self._projection()
         )
+        if loss != loss:
+            self._refuse(first - second)
         self._state = state
         if self.record_every and state.n_events % self.record_every == 0:
             self._append([_entry(state)])
@@ -246,7 +266,7 @@ class OnlineMetricLearner(MetricLearner):
         view = self._view
         if view.n_updates != learned.n_updates or view.components.dtype.name != self._dtype:
             with single_threaded_blas():
-                components = canonical_components(learned.dense()) * self.scale_
+                components = canonical_components(self._matrix()) * self.scale_
             self._view.components = components.astype(self._dtype)
             self._view.n_updates = learned.n_updates
         return self._view.components
@@ -295,9 +315,8 @@ class OnlineMetricLearner(MetricLearner):
         """Start afresh; `pairs` (of a whole set) let "auto" find the scale, a stream has none."""
         scale = 1.0 if isinstance(self.scale, str) else float(self.scale)
         if pairs is not None and self.scale == "auto":
-            scale = _scale_of(*pairs)
-        M, b = self._first_model(n_features)
-        state = PairState.start(M / scale**2, b, self._projection())
+            scale = _scale_of(*pairs, self._squared_lengths)
+        state = self._first_state(n_features, scale)
         self.n_features_in_ = n_features
         self.scale_ = scale
         self._dtype = "float64"
@@ -317,12 +336,12 @@ class OnlineMetricLearner(MetricLearner):
         self.n_iter_ = passes
         return self
 
-    def _learn(self, X: Array, pairs: Pairs) -> Self:
+    def _learn(self, X: Array, pairs: Pairs, advance: Callable[..., None] | None = None) -> Self:
         """Take pairs in order; the model changes only when all of them are taken."""
+        advance = advance or self._advance
         known = hasattr(self, "_state")
         state = deepcopy(self._state) if known else self._begin(X.shape[1], None)
         records = []
-        rule, psd = self._step_rule(), self._projection()
         sign = np.where(pairs.same, 1.0, -1.0)
         stride = self.record_every or _CHUNK
         start = 0
@@ -330,11 +349,7 @@ class OnlineMetricLearner(MetricLearner):
             while start < len(pairs):
                 stop = min(start + min(_CHUNK, stride - state.n_events % stride), len(pairs))
                 first, second = X[pairs.index[start:stop, 0]], X[pairs.index[start:stop, 1]]
-                V = np.subtract(first, second, dtype=np.float64)
-                V *= self.scale_
-                if not np.einsum("nd,nd->n", V, V).max() <= _LONGEST2:
-                    self._refuse(V)
-                advance(state, V, sign[start:stop], rule, psd)
+                advance(state, first, second, sign[start:stop])
                 if self.record_every and state.n_events % stride == 0:
                     records.append(_entry(state))
                 start = stop
@@ -343,10 +358,17 @@ class OnlineMetricLearner(MetricLearner):
         self._append(records)
         return self
 
+    def _differences(self, first: Array, second: Array) -> Reals:
+        V = np.subtract(first, second, dtype=np.float64)
+        V *= self.scale_
+        if not np.einsum("nd,nd->n", V, V).max() <= _LONGEST2:
+            self._refuse(V)
+        return V
+
     def _refuse(self, V: Reals) -> NoReturn:
         raise ValueError(
-            f"A pair differs by {np.abs(V).max() / self.scale_:.3g}, but only finite differences "
-            f"up to {_LONGEST2**0.5 / self.scale_:.0e} can be learned from."
+            f"A pair differs by {np.abs(V).max():.3g}, but only finite differences up to "
+            f"{LONGEST2**0.5 / self.scale_:.0e} can be learned from."
         )
 
     def _append(self, records: list[tuple[float, ...]]) -> None:
@@ -369,17 +391,12 @@ def _entry(state: PairState) -> tuple[float, ...]:
     return state.n_events, state.mistakes / state.n_events, float(dimension)
 
 
-def _difference(a: ArrayLike, b: ArrayLike) -> Reals:
-    try:
-        first, second = np.asarray(a, np.float64), np.asarray(b, np.float64)
-    except (TypeError, ValueError):
-        raise ValueError("a and b must be vectors of numbers, but one of them is not.") from None
-    if first.ndim != 1 or first.shape != second.shape or not first.size:
+def _check_sides(first: Reals, second: Reals, n_features: int) -> None:
+    if not first.shape == second.shape == (max(n_features, 1),):
         raise ValueError(
-            f"a and b have shapes {first.shape} and {second.shape}, but both must be vectors of as "
-            "many features."
+            f"a and b have shapes {first.shape} and {second.shape}, but vectors of as many features"
+            f"{f', {n_features},' if n_features != first.size else ''} are needed."
         )
-    return first - second
 
 
 def _check_labels(labels: Array, n_rows: int, known: Array) -> None:
@@ -400,11 +417,11 @@ def _answer(same: Any) -> bool:
     raise ValueError(f"same={same!r} is not allowed: only True, False, 1 and -1 are.")
 
 
-def _scale_of(X: Array, pairs: Pairs) -> float:
+def _scale_of(X: Array, pairs: Pairs, squared_lengths: Callable[[Array, Array], Reals]) -> float:
     """Return the factor that makes the median squared distance of the same pairs 1."""
     length2 = np.concatenate(
         [
-            np.square(np.subtract(X[part[:, 0]], X[part[:, 1]], dtype=np.float64)).sum(axis=1)
+            squared_lengths(X[part[:, 0]], X[part[:, 1]])
             for part in np.array_split(pairs.index, -(-len(pairs) // _CHUNK))
         ]
     )
