@@ -16,6 +16,7 @@ NAMES = ("laplacian_apply", "pair_sqdist", "radius_scan")
 STREAM_NAMES = (
     "low_rank_psd_steps",
     "pair_block_steps",
+    "pair_gram_steps",
     "pair_psd_steps",
     "pair_step",
     "pair_steps",
@@ -43,6 +44,7 @@ if BACKEND == "native":
     from likewise._kernels.stream_compiled import (
         low_rank_psd_steps,
         pair_block_steps,
+        pair_gram_steps,
         pair_psd_steps,
         pair_step,
         pair_steps,
@@ -52,6 +54,7 @@ else:
     from likewise._kernels.stream_reference import (
         low_rank_psd_steps,
         pair_block_steps,
+        pair_gram_steps,
         pair_psd_steps,
         pair_step,
         pair_steps,
@@ -69,6 +72,7 @@ __all__ = [
     "laplacian_apply",
     "low_rank_psd_steps",
     "pair_block_steps",
+    "pair_gram_steps",
     "pair_psd_steps",
     "pair_sqdist",
     "pair_step",

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 Reals = NDArray[np.float64]
 
+LONGEST2 = 1e150  # largest squared length of a difference: its square is still a number
 VARIANTS = ("PA", "PA-I", "PA-II", "PALS")
 
 

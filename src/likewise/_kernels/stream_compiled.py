@@ -9,11 +9,13 @@ from likewise._kernels.stream_common import LowRankMetric, Reals, StepRule, Step
 
 
 def pair_step(
-    M: Reals, b: float, v: Reals, sign: float, rule: StepRule
+    M: Reals, b: float, first: Reals, second: Reals, scale: float, sign: float, rule: StepRule
 ) -> tuple[float, float, float]:
     """See `likewise._kernels.stream_reference.pair_step`."""
     _, C, slack, tolerance = rule
-    return _native.pair_step(M, b, v, sign, rule.code, C, slack, tolerance)  # type: ignore[no-any-return]
+    return _native.pair_step(  # type: ignore[no-any-return]
+        M, b, first, second, scale, sign, rule.code, C, slack, tolerance
+    )
 
 
 def pair_steps(
@@ -32,6 +34,17 @@ def pair_block_steps(
     losses, steps = np.empty(len(V)), np.empty(len(V))
     taken, b = _native.pair_block_steps(
         V, q, b, sign, rule.code, *rule[1:], max_updates, losses, steps
+    )
+    return Steps(taken, b, losses[:taken], steps[:taken])
+
+
+def pair_gram_steps(
+    gram: Reals, q: Reals, b: float, sign: Reals, rule: StepRule, max_updates: int
+) -> Steps:
+    """See `likewise._kernels.stream_reference.pair_gram_steps`."""
+    losses, steps = np.empty(len(gram)), np.empty(len(gram))
+    taken, b = _native.pair_gram_steps(
+        gram, q, b, sign, rule.code, *rule[1:], max_updates, losses, steps
     )
     return Steps(taken, b, losses[:taken], steps[:taken])
 

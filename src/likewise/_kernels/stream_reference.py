@@ -8,21 +8,38 @@ from __future__ import annotations
 
 import numpy as np
 
-from likewise._kernels.stream_common import LowRankMetric, Reals, StepRule, Steps
+from likewise._kernels.stream_common import LONGEST2, LowRankMetric, Reals, StepRule, Steps
 
 
 def pair_step(
-    M: Reals, b: float, v: Reals, sign: float, rule: StepRule
+    M: Reals, b: float, first: Reals, second: Reals, scale: float, sign: float, rule: StepRule
 ) -> tuple[float, float, float]:
-    """Take one event on an explicit M, which changes in place: `pair_steps` without its arrays.
+    """Take one event on an explicit M, which changes in place: `pair_steps` for a stream.
+
+    Parameters
+    ----------
+    M, b, rule
+        As in `pair_steps`.
+    first, second : float64 arrays of shape (d,)
+        The two sides of the pair.
+    scale : float
+        What their difference is multiplied by.
+    sign : float
+        +1 same, -1 different.
 
     Returns
     -------
     loss, step, b : float
-        Signed loss and step of the event, and the new threshold.
+        Signed loss and step of the event, and the new threshold. The loss is NaN, and nothing
+        changes, if the difference is not finite or its squared length is above `LONGEST2`.
     """
+    with np.errstate(over="ignore", invalid="ignore"):
+        v = scale * (first - second)
+        length2 = float(v @ v)
+    if not length2 <= LONGEST2:
+        return np.nan, 0.0, b
     loss = float(1 - sign * (b - v @ M @ v))
-    size = rule.step(loss, float(v @ v), sign)
+    size = rule.step(loss, length2, sign)
     if size:
         M -= (size * sign) * np.outer(v, v)
     return loss, size, b + size * sign
@@ -92,6 +109,36 @@ def pair_block_steps(
         steps[k] = rule.step(losses[k], v @ v, y)
         if steps[k]:
             q[k + 1 :] -= steps[k] * y * np.square(V[k + 1 :] @ v)
+            b += steps[k] * y
+            max_updates -= 1
+        k += 1
+    return Steps(k, b, losses[:k], steps[:k])
+
+
+def pair_gram_steps(
+    gram: Reals, q: Reals, b: float, sign: Reals, rule: StepRule, max_updates: int
+) -> Steps:
+    """Take the events of a block as `pair_block_steps` does, from the inner products of its pairs.
+
+    Parameters
+    ----------
+    gram : float64 array of shape (n, n)
+        ``V @ V.T``.
+    q, b, sign, rule, max_updates
+        As in `pair_block_steps`.
+
+    Returns
+    -------
+    Steps
+    """
+    losses, steps = np.empty(len(gram)), np.empty(len(gram))
+    k = 0
+    while k < len(gram) and max_updates > 0:
+        y = sign[k]
+        losses[k] = 1 - y * (b - q[k])
+        steps[k] = rule.step(losses[k], gram[k, k], y)
+        if steps[k]:
+            q[k + 1 :] -= steps[k] * y * np.square(gram[k, k + 1 :])
             b += steps[k] * y
             max_updates -= 1
         k += 1

@@ -16,15 +16,16 @@ from scipy.linalg import blas, eigh
 
 from likewise import _files, _kernels
 from likewise._kernels import LowRankMetric, StepRule, Steps
+from likewise._kernels.stream_common import LONGEST2
 from likewise.metric import nearest_psd
 
 Reals = NDArray[np.float64]
 Projection = Literal["each", "end"] | int
 
 # Measured crossovers; both sides give the same steps.
-_SMALL = 128  # features up to which one compiled loop beats blocks of matrix products
+_SMALL = 144  # features up to which one compiled loop beats blocks of matrix products
 _SMALL_PSD = 40  # the same where every update is projected
-_BLOCK = 96  # pairs in a block of matrix products
+_BLOCK = 128  # pairs in a block of matrix products
 _FEW = 8  # pairs that are not worth a block
 
 
@@ -142,18 +143,42 @@ def advance(state: PairState, V: Reals, sign: Reals, rule: StepRule, psd: Projec
     return hinge
 
 
+def learnable(V: Reals) -> bool:
+    """Return whether all differences are finite and short enough for their fourth power."""
+    return bool(np.einsum("nd,nd->n", V, V).max(initial=0.0) <= LONGEST2)
+
+
 def advance_by_one(
-    state: PairState, v: Reals, sign: float, rule: StepRule, psd: Projection
+    state: PairState,
+    first: Reals,
+    second: Reals,
+    scale: float,
+    sign: float,
+    rule: StepRule,
+    psd: Projection,
 ) -> float:
-    """Do what `advance` does for a single event, without its overhead."""
+    """Do what `advance` does for a single pair, without its overhead.
+
+    Returns
+    -------
+    float
+        The hinge loss; NaN, and nothing changed, if the difference cannot be learned from.
+    """
     if state.matrix is not None and psd != "each":
-        signed, size, state.b = _kernels.pair_step(state.matrix, state.b, v, sign, rule)
+        signed, size, b = _kernels.pair_step(
+            state.matrix, state.b, first, second, scale, sign, rule
+        )
     else:
-        V, signs = v[None], np.array([sign])
+        V, signs = (scale * (first - second))[None], np.array([sign])
+        if not learnable(V):
+            return np.nan
         done = _take(state, V, signs, rule, psd)
         while not done.taken:
             done = _take(state, V, signs, rule, psd)
-        signed, size, state.b = float(done.losses[0]), done.steps[0], done.b
+        signed, size, b = float(done.losses[0]), done.steps[0], done.b
+    if signed != signed:
+        return signed
+    state.b = b
     if size:
         _note_updates(state, 1, psd)
     state.n_events += 1
@@ -205,12 +230,17 @@ def _take_in_blocks(M: Reals, b: float, V: Reals, sign: Reals, rule: StepRule, r
     losses, steps = np.empty(len(V)), np.empty(len(V))
     taken = 0
     by_columns = M.T
+    many_update = True
     while taken < len(V) and room > 0:
         block = V[taken : taken + _BLOCK]
         # vᵀMv = 2 vᵀ(lower part)v - Σ Mᵢᵢvᵢ²: half the work of a full product.
         half = blas.dtrmm(1.0, by_columns, block.T, lower=1)
         q = 2 * np.einsum("kd,dk->k", block, half) - np.square(block) @ M.diagonal()
-        done = _kernels.pair_block_steps(block, q, b, sign[taken : taken + _BLOCK], rule, room)
+        answers = sign[taken : taken + _BLOCK]
+        if many_update:
+            done = _kernels.pair_gram_steps(block @ block.T, q, b, answers, rule, room)
+        else:
+            done = _kernels.pair_block_steps(block, q, b, answers, rule, room)
         b = done.b
         weight = -done.steps * sign[taken : taken + done.taken]
         for direction in (1.0, -1.0):
@@ -220,7 +250,9 @@ def _take_in_blocks(M: Reals, b: float, V: Reals, sign: Reals, rule: StepRule, r
                 blas.dsyrk(direction, rows.T, beta=1.0, c=by_columns, lower=1, overwrite_c=1)
         losses[taken : taken + done.taken] = done.losses
         steps[taken : taken + done.taken] = done.steps
-        room -= int(np.count_nonzero(done.steps))
+        updates = int(np.count_nonzero(done.steps))
+        many_update = updates > _BLOCK // 4
+        room -= updates
         taken += done.taken
     _mirror(by_columns)
     return Steps(taken, b, losses[:taken], steps[:taken])

@@ -9,6 +9,7 @@
 
 // An always-inline function takes on the instruction set of the function it is inlined into.
 #define LIKEWISE_INLINE inline __attribute__((always_inline))
+#define LIKEWISE_LAMBDA __attribute__((always_inline))
 
 namespace likewise {
 

@@ -37,6 +37,8 @@ struct StepRule {
     }
 };
 
+constexpr double kLongest2 = 1e150;  // largest squared length whose square is a number
+
 constexpr int kLanes = 8;
 using Doubles = double __attribute__((vector_size(8 * kLanes), aligned(8)));
 
@@ -162,6 +164,24 @@ LIKEWISE_DISPATCH(int64_t, few_pair_steps,
                    const StepRule& rule, int64_t max_updates, double* p_out, double* step_out),
                   (M, d, b, V, y, n, rule, max_updates, p_out, step_out))
 
+// One event, from the two sides of the pair. A difference so long that its fourth power is no
+// number has loss NaN and changes nothing.
+LIKEWISE_INLINE void pair_step_body(double* M, int64_t d, double& b, const double* first,
+                                    const double* second, double scale, double y,
+                                    const StepRule& rule, double* p_out, double* step_out) {
+    thread_local std::vector<double> difference;
+    difference.resize(d);
+    double* v = difference.data();
+    for (int64_t i = 0; i < d; ++i) v[i] = scale * (first[i] - second[i]);
+    *p_out = NAN;
+    *step_out = 0;
+    if (dot(v, v, d) <= kLongest2) few_pair_steps_body(M, d, b, v, &y, 1, rule, 1, p_out, step_out);
+}
+LIKEWISE_DISPATCH(void, pair_step,
+                  (double* M, int64_t d, double& b, const double* first, const double* second,
+                   double scale, double y, const StepRule& rule, double* p_out, double* step_out),
+                  (M, d, b, first, second, scale, y, rule, p_out, step_out))
+
 // Events one by one on an explicit matrix, for small d. Stops after max_updates updates; returns
 // how many events were taken.
 LIKEWISE_INLINE int64_t pair_steps_body(double* M, int64_t d, double& b, const double* V,
@@ -193,29 +213,50 @@ LIKEWISE_DISPATCH(int64_t, pair_steps,
 
 // The same for a block whose q = v'Mv at the block's start are known (changed in place): an
 // update changes the q of the pairs after it by the squares of one row of the Gram matrix.
-LIKEWISE_INLINE int64_t pair_block_body(const double* V, int64_t d, double* q, const double* y,
-                                        int64_t n, double& b, const StepRule& rule,
-                                        int64_t max_updates, double* p_out, double* step_out) {
+// `gram(k, j)` is v_k . v_j.
+template <typename Gram>
+LIKEWISE_INLINE int64_t block_steps(const Gram& gram, double* q, const double* y, int64_t n,
+                                    double& b, const StepRule& rule, int64_t max_updates,
+                                    double* p_out, double* step_out) {
     int64_t k = 0;
     for (; k < n && max_updates > 0; ++k) {
-        const double* v = V + k * d;
         const double p = 1 - y[k] * (b - q[k]);
-        const double step = rule.step(p, dot(v, v, d), y[k]);
+        const double step = rule.step(p, gram(k, k), y[k]);
         p_out[k] = p;
         step_out[k] = step;
         if (step == 0) continue;
         b += step * y[k];
         --max_updates;
         for (int64_t j = k + 1; j < n; ++j) {
-            const double g = dot(v, V + j * d, d);
+            const double g = gram(k, j);
             q[j] -= step * y[k] * g * g;
         }
     }
     return k;
 }
+
+// Gram entries as they are needed: best where few pairs update.
+LIKEWISE_INLINE int64_t pair_block_body(const double* V, int64_t d, double* q, const double* y,
+                                        int64_t n, double& b, const StepRule& rule,
+                                        int64_t max_updates, double* p_out, double* step_out) {
+    const auto gram = [=](int64_t k, int64_t j) LIKEWISE_LAMBDA { return dot(V + k * d, V + j * d, d); };
+    return block_steps(gram, q, y, n, b, rule, max_updates, p_out, step_out);
+}
 LIKEWISE_DISPATCH(int64_t, pair_block,
                   (const double* V, int64_t d, double* q, const double* y, int64_t n, double& b,
                    const StepRule& rule, int64_t max_updates, double* p_out, double* step_out),
                   (V, d, q, y, n, b, rule, max_updates, p_out, step_out))
+
+// The whole Gram matrix known beforehand: best where most pairs update.
+LIKEWISE_INLINE int64_t pair_gram_body(const double* G, double* q, const double* y, int64_t n,
+                                       double& b, const StepRule& rule, int64_t max_updates,
+                                       double* p_out, double* step_out) {
+    const auto gram = [=](int64_t k, int64_t j) LIKEWISE_LAMBDA { return G[k * n + j]; };
+    return block_steps(gram, q, y, n, b, rule, max_updates, p_out, step_out);
+}
+LIKEWISE_DISPATCH(int64_t, pair_gram,
+                  (const double* G, double* q, const double* y, int64_t n, double& b,
+                   const StepRule& rule, int64_t max_updates, double* p_out, double* step_out),
+                  (G, q, y, n, b, rule, max_updates, p_out, step_out))
 
 }  // namespace likewise

@@ -61,14 +61,16 @@ std::pair<int64_t, double> pair_steps(Matrix M, double b, Events V, Reals sign, 
     return {taken, b};
 }
 
-std::tuple<double, double, double> pair_step(Matrix M, double b, Reals v, double sign, int variant,
-                                             double C, double slack, double tolerance) {
-    require(M.shape(0) == M.shape(1) && M.shape(0) == v.shape(0),
-            "M must be square with a row a feature of v.");
+std::tuple<double, double, double> pair_step(Matrix M, double b, Reals first, Reals second,
+                                             double scale, double sign, int variant, double C,
+                                             double slack, double tolerance) {
+    const size_t d = first.shape(0);
+    require(second.shape(0) == d && M.shape(0) == d && M.shape(1) == d,
+            "M must be square with a row a feature of first and second.");
     const auto rule = rule_of(variant, C, slack, tolerance);
     double loss, step;
-    likewise::few_pair_steps(M.data(), static_cast<int64_t>(v.shape(0)), b, v.data(), &sign, 1,
-                             rule, 1, &loss, &step);
+    likewise::pair_step(M.data(), static_cast<int64_t>(d), b, first.data(), second.data(), scale,
+                        sign, rule, &loss, &step);
     return {loss, step, b};
 }
 
@@ -82,6 +84,19 @@ std::pair<int64_t, double> pair_block_steps(Events V, Vector q, double b, Reals 
     const int64_t taken =
         likewise::pair_block(V.data(), features_of(V), q.data(), sign.data(), rows_of(V), b, rule,
                              max_updates, losses.data(), steps.data());
+    return {taken, b};
+}
+
+std::pair<int64_t, double> pair_gram_steps(Events gram, Vector q, double b, Reals sign,
+                                           int variant, double C, double slack, double tolerance,
+                                           int64_t max_updates, Vector losses, Vector steps) {
+    require_events(gram, sign, losses, steps);
+    require(gram.shape(0) == gram.shape(1) && q.shape(0) == gram.shape(0),
+            "gram must be square, and q have one value an event.");
+    const auto rule = rule_of(variant, C, slack, tolerance);
+    nb::gil_scoped_release unlocked;
+    const int64_t taken = likewise::pair_gram(gram.data(), q.data(), sign.data(), rows_of(gram), b,
+                                              rule, max_updates, losses.data(), steps.data());
     return {taken, b};
 }
 
@@ -121,12 +136,17 @@ std::tuple<int64_t, int64_t, double> low_rank_psd_steps(Reals values, Matrix row
 
 void bind_stream(nb::module_& m) {
     m.def("choose_instructions", &likewise::choose_instructions, "instructions"_a);
-    m.def("pair_step", &pair_step, nb::arg("M").noconvert(), "b"_a, nb::arg("v").noconvert(),
-          nb::arg("sign").noconvert(), "variant"_a, "C"_a, "slack"_a, "tolerance"_a);
+    m.def("pair_step", &pair_step, nb::arg("M").noconvert(), "b"_a, nb::arg("first").noconvert(),
+          nb::arg("second").noconvert(), "scale"_a, nb::arg("sign").noconvert(), "variant"_a,
+          "C"_a, "slack"_a, "tolerance"_a);
     m.def("pair_steps", &pair_steps, nb::arg("M").noconvert(), "b"_a, nb::arg("V").noconvert(),
           nb::arg("sign").noconvert(), "variant"_a, "C"_a, "slack"_a, "tolerance"_a,
           "max_updates"_a, nb::arg("losses").noconvert(), nb::arg("steps").noconvert());
     m.def("pair_block_steps", &pair_block_steps, nb::arg("V").noconvert(),
+          nb::arg("q").noconvert(), "b"_a, nb::arg("sign").noconvert(), "variant"_a, "C"_a,
+          "slack"_a, "tolerance"_a, "max_updates"_a, nb::arg("losses").noconvert(),
+          nb::arg("steps").noconvert());
+    m.def("pair_gram_steps", &pair_gram_steps, nb::arg("gram").noconvert(),
           nb::arg("q").noconvert(), "b"_a, nb::arg("sign").noconvert(), "variant"_a, "C"_a,
           "slack"_a, "tolerance"_a, "max_updates"_a, nb::arg("losses").noconvert(),
           nb::arg("steps").noconvert());
