@@ -84,6 +84,12 @@ class OnlineMetricLearner(MetricLearner):
         V = self._differences(first, second)
         advance(state, V, sign, self._step_rule(), self._projection())
 
+    def _advance_by_one(self, state: PairState, first: Reals, second: Reals, sign: float) -> float:
+        """Take one pair in place and return its loss: NaN if it cannot be learned from."""
+        return advance_by_one(
+            state, first, second, self.scale_, sign, self._step_rule(), self._projection()
+        )
+
     def _matrix(self) -> Reals:
         """Return M over the coordinates that `components_` has columns for."""
         return self._learned().dense()
@@ -120,9 +126,7 @@ class OnlineMetricLearner(MetricLearner):
         if not first.shape == second.shape == (self.n_features_in_,):
             _check_sides(first, second, self.n_features_in_)
         sign = 1.0 if same else -1.0
-        loss = advance_by_one(
-            state, first, second, self.scale_, sign, self._step_rule(), self._projection()
-        )
+        loss = self._advance_by_one(state, first, second, sign)
         if loss != loss:
             self._refuse(first - second)
         self._state = state
@@ -361,8 +365,8 @@ class OnlineMetricLearner(MetricLearner):
     def _differences(self, first: Array, second: Array) -> Reals:
         V = np.subtract(first, second, dtype=np.float64)
         V *= self.scale_
-        if not np.einsum("nd,nd->n", V, V).max() <= _LONGEST2:
-            self._refuse(V)
+        if not learnable(V):
+            self._refuse(V / self.scale_)
         return V
 
     def _refuse(self, V: Reals) -> NoReturn:
