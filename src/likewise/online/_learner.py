@@ -19,7 +19,7 @@ from likewise._validation import TableLike, check_labelled, check_rows
 from likewise.base import MetricLearner, fitting
 from likewise.constraints import Pairs, as_pairs, random_pairs
 from likewise.metric import canonical_components
-from likewise.online._pair_state import PairState, Projection, advance, advance_by_one, learnable
+from likewise.online._pair_state import PairState, Projection, advance, advance_by_pair, learnable
 
 Array = NDArray[Any]
 Reals = NDArray[np.float64]
@@ -86,7 +86,7 @@ class OnlineMetricLearner(MetricLearner):
 
     def _advance_by_one(self, state: PairState, first: Reals, second: Reals, sign: float) -> float:
         """Take one pair in place and return its loss: NaN if it cannot be learned from."""
-        return advance_by_one(
+        return advance_by_pair(
             state, first, second, self.scale_, sign, self._step_rule(), self._projection()
         )
 

@@ -149,6 +149,17 @@ def learnable(V: Reals) -> bool:
 
 
 def advance_by_one(
+    state: PairState, v: Reals, sign: float, rule: StepRule, psd: Projection
+) -> float:
+    """Do what `advance` does for a single event, without some of its overhead."""
+    V, signs = v[None], np.array([sign])
+    done = _take(state, V, signs, rule, psd)
+    while not done.taken:
+        done = _take(state, V, signs, rule, psd)
+    return _note_event(state, float(done.losses[0]), done.steps[0], done.b, sign, psd)
+
+
+def advance_by_pair(
     state: PairState,
     first: Reals,
     second: Reals,
@@ -157,35 +168,37 @@ def advance_by_one(
     rule: StepRule,
     psd: Projection,
 ) -> float:
-    """Do what `advance` does for a single pair, without its overhead.
+    """Do what `advance` does for a single pair given by its sides, without its overhead.
 
     Returns
     -------
     float
         The hinge loss; NaN, and nothing changed, if the difference cannot be learned from.
     """
-    if state.matrix is not None and psd != "each":
-        signed, size, b = _kernels.pair_step(
-            state.matrix, state.b, first, second, scale, sign, rule
-        )
-    else:
-        V, signs = (scale * (first - second))[None], np.array([sign])
-        if not learnable(V):
+    if state.matrix is None or psd == "each":
+        difference = scale * (first - second)
+        if not learnable(difference[None]):
             return np.nan
-        done = _take(state, V, signs, rule, psd)
-        while not done.taken:
-            done = _take(state, V, signs, rule, psd)
-        signed, size, b = float(done.losses[0]), done.steps[0], done.b
+        return advance_by_one(state, difference, sign, rule, psd)
+    signed, size, b = _kernels.pair_step(state.matrix, state.b, first, second, scale, sign, rule)
     if signed != signed:
         return signed
+    return _note_event(state, signed, size, b, sign, psd)
+
+
+def _note_event(
+    state: PairState, signed: float, size: float, b: float, sign: float, psd: Projection
+) -> float:
     state.b = b
+    state.n_events += 1
     if size:
         _note_updates(state, 1, psd)
-    state.n_events += 1
-    if signed > 0:
-        state.cumulative_loss += signed
-        state.mistakes += signed > 1 or (signed == 1 and sign < 0)
-    return max(signed, 0.0)
+    if signed <= 0:
+        return 0.0
+    state.cumulative_loss += signed
+    if signed >= 1 and (signed > 1 or sign < 0):
+        state.mistakes += 1
+    return signed
 
 
 def _note_updates(state: PairState, updates: int, psd: Projection) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,6 +13,12 @@ from likewise._kernels.stream_common import VARIANTS
 from likewise._validation import Rule, at_least, either, non_negative, none, one_of, positive
 from likewise.online._learner import OnlineMetricLearner
 from likewise.online._pair_state import Projection
+
+
+@lru_cache
+def _rule(variant: str, C: float, tolerance: float) -> StepRule:
+    """Return the rule; kept, because making it again would cost a good part of one event."""
+    return StepRule(variant, C, 0.0, tolerance)
 
 
 class PAMetric(OnlineMetricLearner):
@@ -147,7 +154,7 @@ class PAMetric(OnlineMetricLearner):
         self.random_state = random_state
 
     def _step_rule(self) -> StepRule:
-        return StepRule(self.variant, self.C, 0.0, self.tolerance)
+        return _rule(self.variant, self.C, self.tolerance)
 
     def _projection(self) -> Projection:
         return self.psd if self.psd in ("each", "end") else int(self.psd)  # type: ignore[return-value]
