@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from likewise._validation import check_labelled, positive
-from likewise.base import MetricLearner, fitting
+from likewise._validation import positive
+from likewise.base import MetricLearner, check_labelled, fitting
 from likewise.metric import canonical_form
 
 
