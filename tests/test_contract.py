@@ -10,6 +10,7 @@ CASES = [
     lw.FDA(),
     lw.PAMetric(random_state=0),
     lw.PAMetric("PALS", C=0.1, psd="each", random_state=0),
+    lw.POLA(max_iter=5, random_state=0),
     lw.MetricKNN(),
     lw.MetricKNN(n_neighbors=5, metric=lw.RCA()),
 ]

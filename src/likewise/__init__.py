@@ -6,12 +6,13 @@ from likewise import constraints
 from likewise._files import load
 from likewise.batch import FDA, RCA, Euclidean, Whitening
 from likewise.knn import MetricKNN
-from likewise.online import PAMetric
+from likewise.online import POLA, PAMetric
 
 __version__ = _version("likewise")
 
 __all__ = [
     "FDA",
+    "POLA",
     "RCA",
     "Euclidean",
     "MetricKNN",

@@ -1,0 +1,97 @@
+"""Kernels for learners that only ever look at differences of points in feature space.
+
+A function here may therefore be off by terms that depend on one side alone: with
+``δ = φ(a) - φ(b)`` such terms cancel in ``⟨δ, φ(x)⟩ - ⟨δ, φ(z)⟩``, and leaving them out keeps the
+digits that they would swallow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from likewise._validation import at_least, check_parameters, non_negative, positive
+
+Reals = NDArray[np.float64]
+Kernel = Callable[[Reals, Reals], Reals]
+
+_PARAMETERS: dict[str, dict[str, Any]] = {
+    "linear": {},
+    "rbf": {"gamma": positive()},
+    "poly": {"gamma": positive(), "coef0": non_negative(), "degree": at_least(1)},
+}
+NAMES = tuple(_PARAMETERS)
+
+
+def check_kernel(kernel: Any, parameters: dict[str, Any]) -> None:
+    """Raise a sentence for a parameter that `kernel` does not have or allow."""
+    if callable(kernel):
+        return
+    rules = _PARAMETERS[kernel]
+    for name in parameters:
+        if name not in rules:
+            known = ", ".join(repr(rule) for rule in rules) or "none"
+            raise ValueError(
+                f"kernel_params holds {name!r}, but the parameters of kernel={kernel!r} are: "
+                f"{known}."
+            )
+    given = {name: rule for name, rule in rules.items() if name in parameters}
+    check_parameters(f"kernel={kernel!r}", parameters, given)
+
+
+def kernel_function(kernel: Any, parameters: dict[str, Any], n_features: int) -> Kernel:
+    """Return ``k(A, B)``, the kernel of every row of A with every row of B.
+
+    Parameters
+    ----------
+    kernel : "linear", "rbf", "poly" or callable
+        A callable takes two tables and `parameters` and returns a table of values.
+    parameters : dict
+        In scikit-learn's words; ``gamma`` is 1 / n_features unless given.
+    n_features : int
+        Columns of the points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> kernel_function("poly", {"degree": 2, "gamma": 1.0}, 1)(np.eye(1), 2 * np.eye(1))
+    array([[9.]])
+    """
+    if callable(kernel):
+        return partial(_checked, partial(kernel, **parameters))
+    if kernel == "linear":
+        return partial(_checked, _linear)
+    settings = {"gamma": 1 / n_features, **parameters}
+    return partial(_checked, partial(_rbf if kernel == "rbf" else _poly, **settings))
+
+
+def _checked(kernel: Callable[..., Any], A: Reals, B: Reals) -> Reals:
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = np.asarray(kernel(A, B), dtype=np.float64)
+    if values.shape != (len(A), len(B)):
+        raise ValueError(
+            f"The kernel returned an array of shape {values.shape} for {len(A)} and {len(B)} rows, "
+            f"but it must be of shape ({len(A)}, {len(B)})."
+        )
+    if not np.isfinite(values).all():
+        raise ValueError("The kernel returned NaN or infinity, but its values must be finite.")
+    return values
+
+
+def _linear(A: Reals, B: Reals) -> Reals:
+    # Far from the origin products would lose the digits of differences.
+    return np.asarray((A - B[0]) @ (B - B[0]).T)
+
+
+def _rbf(A: Reals, B: Reals, gamma: float) -> Reals:
+    # Less 1, which cancels: for points close together nothing else would be left of the digits.
+    return np.asarray(np.expm1(-gamma * cdist(A, B, "sqeuclidean")))
+
+
+def _poly(A: Reals, B: Reals, gamma: float, coef0: float = 1.0, degree: int = 3) -> Reals:
+    return np.asarray((gamma * (A @ B.T) + coef0) ** degree)

@@ -1,0 +1,193 @@
+"""Learners of pairs that can work in the feature space of a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from likewise._kernels.stream_common import LONGEST2
+from likewise._threads import run_blocks, single_threaded_blas
+from likewise._validation import TableLike
+from likewise.metric import row_norms
+from likewise.online._kernel_basis import Arrivals, KernelBasis, KernelState, squared_lengths
+from likewise.online._kernel_functions import Kernel, check_kernel, kernel_function
+from likewise.online._learner import OnlineMetricLearner
+from likewise.online._pair_state import PairState
+from likewise.online._sweep import Differences, sweep
+
+Array = NDArray[Any]
+Reals = NDArray[np.float64]
+
+_ARRIVALS = 128  # pairs whose kernel values are in memory at a time
+_LENGTHS = 32  # the same where only each pair's own values are wanted
+_MAPPED = 512  # rows mapped at a time
+
+
+class KernelMetricLearner(OnlineMetricLearner):
+    """A metric over the features or, with a kernel, over directions of its feature space.
+
+    The constraints are applied after every update. Without a kernel this is the plain learner.
+    """
+
+    kernel: str | Callable[..., Any] | None
+    kernel_params: dict[str, Any] | None
+    budget: int | None
+    tol: float
+
+    # -- learning --------------------------------------------------------------------------------
+
+    def _first_state(self, n_features: int, scale: float) -> PairState:
+        if self.kernel is None:
+            return super()._first_state(n_features, scale)
+        return KernelState.begin(n_features, self.budget)
+
+    def _squared_lengths(self, first: Array, second: Array) -> Reals:
+        if self.kernel is None:
+            return super()._squared_lengths(first, second)
+        kernel = self._kernel_for(first.shape[1])
+        starts = range(0, len(first), _LENGTHS)
+        parts = [slice(start, start + _LENGTHS) for start in starts]
+        return np.concatenate(
+            [squared_lengths(kernel, _exact(first[part]), _exact(second[part])) for part in parts]
+        )
+
+    def _advance(self, state: PairState, first: Array, second: Array, sign: Reals) -> None:
+        if isinstance(state, KernelState):
+            self._sweep(state, first, second, sign, 0.0)
+        else:
+            super()._advance(state, first, second, sign)
+
+    def _advance_by_one(self, state: PairState, first: Reals, second: Reals, sign: float) -> float:
+        if not isinstance(state, KernelState):
+            return super()._advance_by_one(state, first, second, sign)
+        if not (np.isfinite(first).all() and np.isfinite(second).all()):
+            return np.nan
+        with single_threaded_blas():
+            losses = self._sweep(state, first[None], second[None], np.array([sign]), 0.0)
+        return float(losses[0])
+
+    def _sweep(
+        self, state: PairState, first: Array, second: Array, sign: Reals, least_loss: float
+    ) -> Reals:
+        """Take pairs in place; those whose loss does not exceed `least_loss` change nothing."""
+        if not isinstance(state, KernelState):
+            rows = Differences(self._differences(first, second))
+            return sweep(state, rows, sign, self._step_rule(), least_loss)
+        kernel = self._kernel_for(first.shape[1])
+        losses = []
+        for start in range(0, len(sign), _ARRIVALS):
+            part = slice(start, start + _ARRIVALS)
+            arrivals = Arrivals(
+                state,
+                kernel,
+                _exact(first[part]),
+                _exact(second[part]),
+                scale=self.scale_,
+                tolerance=self.tol,
+                budget=self.budget,
+            )
+            if not arrivals.longest2 <= LONGEST2:
+                raise ValueError(
+                    f"A pair is {arrivals.longest2**0.5:.3g} apart in feature space, but only "
+                    f"differences up to {LONGEST2**0.5:.0e} can be learned from."
+                )
+            losses.append(sweep(state, arrivals, sign[part], self._step_rule(), least_loss))
+        return np.concatenate(losses)
+
+    # -- what was learned ------------------------------------------------------------------------
+
+    def pair_distance(self, A: TableLike, B: TableLike) -> Array:
+        """Return the distance of each row of `A` to the same row of `B`: large is different.
+
+        Parameters
+        ----------
+        A, B : array-like of shape (n_pairs, n_features)
+            The two sides of the pairs.
+
+        Returns
+        -------
+        array of shape (n_pairs,)
+            ``‖L(a - b)‖``, not squared; with a kernel of their images in feature space.
+        """
+        if self._basis is None:
+            return super().pair_distance(A, B)
+        A, B = self._check_new(A, "A"), self._check_new(B, "B")
+        if len(A) != len(B):
+            raise ValueError(
+                f"A has {len(A)} rows and B has {len(B)}, but both sides of the pairs need as many."
+            )
+        return row_norms(self._map_images(A, B))
+
+    def mahalanobis_matrix(self) -> Array:
+        """Return ``M = L.T @ L``; a kernel model has none over the features, and says so."""
+        if self._basis is not None:
+            raise AttributeError(
+                "A kernel model has no matrix over the features of X: use pair_distance, transform "
+                "or get_metric."
+            )
+        return super().mahalanobis_matrix()
+
+    def get_metric(self) -> Callable[[ArrayLike, ArrayLike], float]:
+        """Return the distance as a plain function of two vectors, for SciPy and scikit-learn."""
+        check_is_fitted(self)
+        if self._basis is None:
+            return super().get_metric()
+        kernel = self._kernel_for(self.n_features_in_)
+        return partial(_distance, deepcopy(self._basis), kernel, self.components_)
+
+    def _map(self, X: Any) -> Any:
+        return super()._map(X) if self._basis is None else self._map_images(X)
+
+    def _map_images(self, A: Array, B: Array | None = None) -> Array:
+        """Map the images of rows in feature space, or the differences of the images of two."""
+        basis, kernel, L = self._basis, self._kernel_for(A.shape[1]), self.components_
+        assert basis is not None
+        mapped = np.empty((len(A), len(L)), dtype=A.dtype)
+
+        def block(start: int, stop: int) -> None:
+            products = basis.products(kernel, A[start:stop])
+            if B is not None:
+                products -= basis.products(kernel, B[start:stop])
+            mapped[start:stop] = basis.coordinates(products) @ L[:, : basis.count].T
+
+        # A user's own kernel need not be safe to run on two threads.
+        run_blocks(block, len(A), _MAPPED, n_jobs=1 if callable(self.kernel) else None)
+        return mapped
+
+    @property
+    def _basis(self) -> KernelBasis | None:
+        state = getattr(self, "_state", None)
+        return state.basis if isinstance(state, KernelState) else None
+
+    def _matrix(self) -> Reals:
+        M = super()._matrix()
+        if self._basis is None:
+            return M
+        kept = max(1, self._basis.count)  # a matrix without rows has no eigenvalues
+        return M[:kept, :kept]
+
+    def _kernel_for(self, n_features: int) -> Kernel:
+        return kernel_function(self.kernel, self.kernel_params or {}, n_features)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.kernel is not None:
+            check_kernel(self.kernel, self.kernel_params or {})
+
+
+def _exact(rows: Array) -> Reals:
+    return np.ascontiguousarray(rows, dtype=np.float64)
+
+
+def _distance(
+    basis: KernelBasis, kernel: Kernel, components: Array, first: ArrayLike, second: ArrayLike
+) -> float:
+    sides = (np.asarray(side, dtype=np.float64)[None] for side in (first, second))
+    a, b = (basis.products(kernel, side) for side in sides)
+    return float(row_norms(basis.coordinates(a - b) @ components[:, : basis.count].T)[0])

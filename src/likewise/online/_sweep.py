@@ -1,0 +1,105 @@
+"""One pass over pairs, learning only from those whose loss is large enough."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise._kernels import StepRule
+from likewise.online._pair_state import PairState, advance
+
+Reals = NDArray[np.float64]
+
+_LONGEST_STRETCH = 512
+
+
+class Rows(Protocol):
+    """Differences of pairs, in coordinates that may follow what is learned."""
+
+    def __len__(self) -> int: ...
+
+    def rows(self, start: int, stop: int) -> Reals:
+        """Return some of them as the model sees them now."""
+        ...
+
+    def offer(self, k: int) -> Reals:
+        """Return one of them as it would be learned."""
+        ...
+
+    def keep(self, k: int) -> None:
+        """Note that it was learned."""
+        ...
+
+
+class Differences:
+    """Rows that stay as they are."""
+
+    def __init__(self, V: Reals) -> None:
+        self._V = V
+
+    def __len__(self) -> int:
+        return len(self._V)
+
+    def rows(self, start: int, stop: int) -> Reals:
+        """Return rows `start` to `stop`."""
+        return self._V[start:stop]
+
+    def offer(self, k: int) -> Reals:
+        """Return row k."""
+        return np.asarray(self._V[k])
+
+    def keep(self, k: int) -> None:
+        """Do nothing: there is no basis that could grow."""
+
+
+def sweep(
+    state: PairState, differences: Rows, sign: Reals, rule: StepRule, least_loss: float
+) -> Reals:
+    """Take pairs in order, in place, and return the hinge loss of each before its update.
+
+    Losses up to `least_loss` are counted and change nothing. A stretch of pairs is judged with
+    one matrix product; the model changes at its first pair with a larger loss, and the stretch
+    after it begins anew, as long as the last one got.
+    """
+    losses = np.empty(len(differences))
+    stretch, k = 1, 0
+    while k < len(losses):
+        stop = min(k + stretch, len(losses))
+        signed = 1 - sign[k:stop] * (state.b - _squared_distances(state, differences.rows(k, stop)))
+        large = np.flatnonzero(signed > least_loss)
+        passed = int(large[0]) if len(large) else len(signed)
+        losses[k : k + passed] = _count(state, signed[:passed], sign[k : k + passed])
+        k += passed
+        stretch = min(2 * stretch, _LONGEST_STRETCH)
+        if len(large):
+            updates = state.n_updates
+            row = differences.offer(k)[None]
+            losses[k] = advance(state, row, sign[k : k + 1], rule, "each")[0]
+            if state.n_updates > updates:
+                differences.keep(k)
+            stretch = passed + 1
+            k += 1
+    return losses
+
+
+def _squared_distances(state: PairState, V: Reals) -> Reals:
+    """Return ``vᵀMv`` for each row."""
+    if state.form is None:
+        return np.asarray(np.einsum("nd,nd->n", V @ state.dense(), V))
+    metric = state.form.low_rank
+    turned = V @ state.form.vectors
+    inner = turned @ metric.rows[: metric.used].T
+    return np.asarray(
+        np.square(turned) @ metric.values + np.square(inner) @ metric.weights[: metric.used]
+    )
+
+
+def _count(state: PairState, signed: Reals, sign: Reals) -> Reals:
+    """Count events that change nothing, and return their hinge losses."""
+    hinge = np.maximum(signed, 0)
+    state.n_events += len(signed)
+    state.cumulative_loss += float(hinge.sum())
+    state.mistakes += int(np.count_nonzero(np.where(sign > 0, signed > 1, signed >= 1)))
+    return hinge

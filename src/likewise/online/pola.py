@@ -1,0 +1,211 @@
+"""The pseudo-metric online learning algorithm, and its kernel and batch forms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from likewise._kernels import StepRule
+from likewise._validation import (
+    Rule,
+    at_least,
+    counted,
+    either,
+    non_negative,
+    none,
+    one_of,
+    positive,
+    warn_user,
+)
+from likewise.constraints import Pairs
+from likewise.online._kernel_functions import NAMES
+from likewise.online._kernel_learner import KernelMetricLearner
+from likewise.online._pair_state import PairState, Projection
+
+Array = NDArray[Any]
+Reals = NDArray[np.float64]
+
+
+class POLA(KernelMetricLearner):
+    r"""POLA: passive-aggressive steps that never leave the metrics, with kernels if wanted.
+
+    With the difference v of a pair, y = +1 for *same* and -1 for *different*, a pair suffers the
+    hinge loss :math:`\ell = \max(0,\, 1 - y\,(b - v^\top M v))`. If it is positive, then
+    :math:`\tau = \ell / (1 + \lVert v \rVert^4 + \gamma)`,
+    :math:`M \leftarrow [M - \tau y\, v v^\top]_+` and
+    :math:`b \leftarrow \max(1,\, b + \tau y)`, where :math:`[\cdot]_+` is the nearest positive
+    semi-definite matrix. If some (M*, b*) is right by the margin 1 on every pair, then
+    :math:`\sum \ell^2 \le R\,(\lVert M^* \rVert_F^2 + {b^*}^2)`, R the largest denominator of a
+    step.
+
+    `learn_pair` and the ``partial_fit`` methods take a stream. `fit` and `fit_pairs` sweep over
+    pairs, learning from those whose loss exceeds `beta`, until there is none: then
+    (M, b)/(1 - beta) separates the pairs, and the bound above caps the updates that any order of
+    them could have needed.
+
+    With a kernel, v is a difference of points in feature space. An orthonormal basis of the
+    differences that changed the model is kept (Gram–Schmidt), and M is a matrix over it.
+
+    Parameters
+    ----------
+    gamma : float
+        The relaxation γ: 0 where a metric can separate the pairs, more where answers are noisy.
+    kernel : None, "linear", "rbf", "poly" or callable
+        A callable takes two tables of rows and returns their kernel values, shape (n, m).
+    kernel_params : dict, optional
+        Parameters of the kernel in scikit-learn's words: "gamma" (1 / n_features unless given),
+        "coef0" (1), "degree" (3); or what a callable takes by name.
+    budget : int, optional
+        At most so many directions of feature space are kept; pairs are projected on them then.
+    tol : float
+        A pair whose difference stands out of the kept directions by less than this share of its
+        length is projected on them too.
+    beta : float
+        Between 0 and 1: the loss that `fit` and `fit_pairs` tolerate.
+    max_iter : int
+        Sweeps of `fit` and `fit_pairs` over the pairs.
+    scale : "auto" or float
+        What differences are multiplied by inside (in feature space, if there is a kernel), since
+        the margin 1 fixes a scale. "auto" makes the median squared length of the *same* pairs 1
+        in `fit` and `fit_pairs`; a stream has no such median, and "auto" is then 1.
+    memory, n_pairs, shuffle, record_every, random_state
+        As in `PAMetric`.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_features, n_features)
+        L of the metric; with a kernel square over the kept directions.
+    b_, threshold_ : float
+        The b on squared distances; the decision threshold on distances, √max(1, b).
+    n_events_, n_updates_, mistakes_ : int
+        Pairs seen, pairs that changed the model, pairs that it got wrong before.
+    cumulative_loss_ : float
+        Sum of the hinge losses before each update.
+    n_iter_ : int
+        Sweeps of the last `fit` or `fit_pairs`.
+    converged_ : bool
+        Whether no loss exceeded `beta` in the end.
+    update_bound_ : float
+        The cap on `n_updates_`; infinite unless `converged_`.
+
+    References
+    ----------
+    S. Shalev-Shwartz, Y. Singer, A. Y. Ng, Online and batch learning of pseudo-metrics, ICML 2004.
+
+    Examples
+    --------
+    >>> import likewise as lw
+    >>> live = lw.POLA()
+    >>> live.learn_pair([0.0, 0.0], [3.0, 0.1], same=True)
+    1.0
+    >>> live.learn_pair([0.0, 0.0], [0.2, 2.0], same=False)
+    2.0
+    >>> curved = lw.POLA(kernel="rbf", kernel_params={"gamma": 0.5})
+    >>> curved.learn_pair([0.0, 0.0], [3.0, 0.1], same=True)
+    1.0
+    """
+
+    _rules: ClassVar = {
+        "gamma": non_negative(),
+        "kernel": Rule(
+            f"None, one of {', '.join(map(repr, NAMES))} or a function of two tables",
+            lambda v: v is None or (v in NAMES if isinstance(v, str) else callable(v)),
+        ),
+        "kernel_params": Rule(
+            "None or a dict with words as keys",
+            lambda v: v is None or (isinstance(v, dict) and all(isinstance(k, str) for k in v)),
+        ),
+        "budget": either(none(), at_least(1)),
+        "tol": Rule(
+            "a number of at least 0 and below 1",
+            lambda v: non_negative().holds(v) and v < 1,
+        ),
+        "beta": Rule("a number above 0 and below 1", lambda v: positive().holds(v) and v < 1),
+        "max_iter": at_least(1),
+        "scale": either(one_of("auto"), positive()),
+        "memory": at_least(1),
+        "n_pairs": either(none(), at_least(1)),
+        "record_every": either(none(), at_least(1)),
+    }
+
+    max_iter: int
+
+    def __init__(
+        self,
+        gamma: float = 0.0,
+        *,
+        kernel: str | Callable[..., Any] | None = None,
+        kernel_params: dict[str, Any] | None = None,
+        budget: int | None = None,
+        tol: float = 1e-5,
+        beta: float = 0.1,
+        max_iter: int = 100,
+        scale: str | float = "auto",
+        memory: int = 5,
+        n_pairs: int | None = None,
+        shuffle: bool = True,
+        record_every: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.gamma = gamma
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.budget = budget
+        self.tol = tol
+        self.beta = beta
+        self.max_iter = max_iter
+        self.scale = scale
+        self.memory = memory
+        self.n_pairs = n_pairs
+        self.shuffle = shuffle
+        self.record_every = record_every
+        self.random_state = random_state
+
+    # -- the algorithm ---------------------------------------------------------------------------
+
+    def _step_rule(self) -> StepRule:
+        return StepRule("PA", slack=float(self.gamma))
+
+    def _projection(self) -> Projection:
+        return "each"
+
+    def _first_model(self, n_features: int) -> tuple[Reals, float]:
+        return np.zeros((n_features, n_features)), 0.0
+
+    def _fit_passes(self, X: Array, pairs: Pairs, random: np.random.RandomState) -> Self:
+        """Sweep over the pairs until none of them has a loss above `beta`."""
+        self._state = self._begin(X.shape[1], (X, pairs))
+        worst, settled, self.n_iter_ = 0.0, False, 0
+
+        def learn(state: PairState, first: Array, second: Array, sign: Reals) -> None:
+            nonlocal worst
+            worst = max(worst, self._sweep(state, first, second, sign, self.beta).max())
+
+        while self.n_iter_ < self.max_iter and not settled:
+            order = random.permutation(len(pairs)) if self.shuffle else np.arange(len(pairs))
+            worst, updates = 0.0, self.n_updates_
+            self._learn(X, Pairs(pairs.index[order], pairs.same[order]), learn)
+            self.n_iter_ += 1
+            # A sweep that changed nothing has judged every pair by the final model.
+            settled = self.n_updates_ == updates
+        self.converged_ = settled and worst <= self.beta
+        self.update_bound_ = self._update_bound(X, pairs) if self.converged_ else np.inf
+        if not self.converged_:
+            warn_user(
+                f"POLA stopped after {counted(self.n_iter_, 'sweep')} with a loss of {worst:.3g} "
+                f"on some pair, above beta={self.beta:g}: the pairs may not be separable, or need "
+                "a larger max_iter.",
+                ConvergenceWarning,
+            )
+        return self
+
+    def _update_bound(self, X: Array, pairs: Pairs) -> float:
+        """Return R(‖M*‖² + b*²)/β² of the separating model (M, b)/(1 - β)."""
+        lengths2 = self._squared_lengths(X[pairs.index[:, 0]], X[pairs.index[:, 1]])
+        R = 1 + (lengths2.max() * self.scale_**2) ** 2 + self.gamma
+        size2 = np.square(self._state.dense()).sum() + self._state.b**2
+        return float(R * size2 / (self.beta * (1 - self.beta)) ** 2)
