@@ -1,0 +1,193 @@
+"""The growing basis against the full Gram matrix, and every complaint about kernels."""
+
+from copy import deepcopy
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kernel
+
+import likewise as lw
+from likewise.online._kernel_basis import Arrivals, KernelState, squared_lengths
+from likewise.online._kernel_functions import kernel_function
+from likewise.testing._learner_checks import assert_refused
+
+rbf = kernel_function("rbf", {"gamma": 0.3}, 3)
+
+
+def random_pairs(n, d=3, seed=0):
+    random = np.random.default_rng(seed)
+    return random.normal(size=(n, d)), random.normal(size=(n, d))
+
+
+def keep_all(kernel, A, B, *, blocks=1, budget=None, tolerance=1e-5):
+    """Show all pairs to an empty basis; return the state and the row that each was offered as."""
+    state, offered = KernelState.begin(A.shape[1], budget), []
+    for a, b in zip(np.array_split(A, blocks), np.array_split(B, blocks), strict=True):
+        arrivals = Arrivals(state, kernel, a, b, scale=1.0, tolerance=tolerance, budget=budget)
+        for k in range(len(a)):
+            offered.append(arrivals.offer(k))
+            arrivals.keep(k)
+    V = np.zeros((len(A), state.basis.room))
+    for row, wide in zip(offered, V, strict=True):
+        wide[: len(row)] = row
+    return state, V
+
+
+def gram_of(kernel, A, B):
+    return kernel(A, A) - kernel(A, B) - kernel(B, A) + kernel(B, B)
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "exact"),
+    [
+        ("linear", {}, linear_kernel),
+        ("rbf", {"gamma": 0.4}, lambda A, B: rbf_kernel(A, B, 0.4)),
+        ("rbf", {}, rbf_kernel),
+        ("poly", {"degree": 2, "coef0": 0.5}, lambda A, B: polynomial_kernel(A, B, 2, coef0=0.5)),
+        ("poly", {}, polynomial_kernel),
+    ],
+)
+def test_kernels_are_those_of_scikit_learn_as_far_as_differences_go(name, params, exact):
+    A, B = random_pairs(7)
+    kernel = kernel_function(name, params, 3)
+    expected = np.diag(gram_of(exact, A, B))
+    np.testing.assert_allclose(squared_lengths(kernel, A, B), expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("blocks", [1, 3, 40])
+def test_coordinates_give_the_gram_matrix(blocks):
+    A, B = random_pairs(40)
+    state, V = keep_all(rbf, A, B, blocks=blocks)
+    assert state.basis.count == 40
+    np.testing.assert_allclose(V @ V.T, gram_of(rbf, A, B), atol=1e-12)
+    np.testing.assert_allclose(V[:, :40], np.linalg.cholesky(gram_of(rbf, A, B)), atol=1e-8)
+
+
+def test_new_points_have_the_coordinates_of_their_projection():
+    A, B = random_pairs(20)
+    basis = keep_all(rbf, A, B)[0].basis
+    new, other = random_pairs(5, seed=1)
+    found = basis.coordinates(basis.products(rbf, new) - basis.products(rbf, other))
+    across = rbf(A, new) - rbf(A, other) - rbf(B, new) + rbf(B, other)
+    expected = np.einsum("in,ij,jn->n", across, np.linalg.inv(gram_of(rbf, A, B)), across)
+    np.testing.assert_allclose(np.square(found).sum(axis=1), expected, rtol=1e-8)
+
+
+def test_what_lies_in_the_span_is_dropped():
+    A, B = random_pairs(6)
+    again = np.concatenate([A, B, A[:3]]), np.concatenate([B, A, B[:3]])
+    state, V = keep_all(rbf, *again)
+    assert state.basis.count == 6
+    np.testing.assert_allclose(V[6:12], -V[:6], atol=1e-12)
+    np.testing.assert_allclose(V[12:], V[:3], atol=1e-12)
+    linear = keep_all(kernel_function("linear", {}, 3), *random_pairs(30))[0]
+    assert linear.basis.count == 3
+
+
+def test_a_large_tolerance_drops_what_hardly_stands_out():
+    A, B = np.array([[0.0, 0.0], [0.0, 0.0]]), np.array([[1.0, 0.0], [1.0, 0.05]])
+    linear = kernel_function("linear", {}, 2)
+    assert keep_all(linear, A, B, tolerance=0.01)[0].basis.count == 2
+    assert keep_all(linear, A, B, tolerance=0.1)[0].basis.count == 1
+
+
+def test_beyond_the_budget_pairs_are_projected():
+    A, B = random_pairs(30)
+    state, V = keep_all(rbf, A, B, budget=11)
+    full = keep_all(rbf, A, B)[1]
+    assert state.basis.count == state.basis.room == 11
+    np.testing.assert_allclose(V, full[:, :11], atol=1e-12)
+
+
+def test_equal_points_are_no_difference_whatever_the_rounding():
+    X = np.random.default_rng(0).normal(size=(20, 7)) * 1e3
+    poly = kernel_function("poly", {}, 7)
+    np.testing.assert_array_equal(squared_lengths(poly, X, X.copy()), 0)
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1e8])
+def test_close_and_far_points_keep_their_digits(scale):
+    A, B = random_pairs(10)
+    gamma = 0.3 / scale**2
+    kernel = kernel_function("rbf", {"gamma": gamma}, 3)
+    V, expected = keep_all(kernel, A * scale, B * scale)[1], keep_all(rbf, A, B)[1]
+    np.testing.assert_allclose(V, expected, atol=1e-9)
+    tiny = squared_lengths(rbf, A * 1e-9, B * 1e-9)
+    np.testing.assert_allclose(tiny, 0.6e-18 * np.square(A - B).sum(axis=1), rtol=1e-8)
+
+
+def test_growing_keeps_what_was_learned():
+    A, B = random_pairs(100)
+    model = lw.POLA(kernel="rbf")
+    for a, b, same in zip(A[:7], B[:7], np.arange(7) % 2 == 0, strict=True):
+        model.learn_pair(a, b, same)
+    before = model.pair_distance(A, B)
+    state = model._state
+    while state.basis.room < 100:  # past the size at which the metric changes its form
+        state.grow(None)
+        model._view.n_updates = -1
+        np.testing.assert_allclose(model.pair_distance(A, B), before, rtol=1e-10)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    points=hnp.arrays(
+        np.float64, st.tuples(st.integers(1, 25), st.just(4)), elements=st.integers(-3, 3)
+    ),
+    budget=st.none() | st.integers(1, 6),
+)
+def test_offered_rows_are_never_longer_than_the_difference(points, budget):
+    """Duplicates, dependent and equal points on a small grid; lengths as the kernel says."""
+    A, B = np.ascontiguousarray(points[:, :2]), np.ascontiguousarray(points[:, 2:])
+    kernel = kernel_function("poly", {"degree": 2, "gamma": 1.0, "coef0": 0.0}, 2)
+    state, V = keep_all(kernel, A, B, budget=budget)
+    length2 = squared_lengths(kernel, A, B)
+    assert state.basis.count <= min(3, budget or 3)  # all products of two features
+    found = np.square(V).sum(axis=1)
+    assert (found <= length2 * (1 + 1e-9) + 1e-9).all()
+    if budget is None or budget >= 3:
+        np.testing.assert_allclose(found, length2, rtol=1e-8, atol=1e-9)
+
+
+def wrong_shape(A, B):
+    return np.zeros((len(B) + 1, len(A)))
+
+
+def not_finite(A, B):
+    return np.full((len(A), len(B)), np.nan)
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"kernel": "laplace"}, ["kernel='laplace'", "'rbf'"]),
+        ({"kernel": 3}, ["kernel=3"]),
+        ({"kernel": wrong_shape}, ["kernel", "(3, 2)", "(2, 2)"]),
+        ({"kernel": not_finite}, ["kernel", "NaN"]),
+        ({"kernel": "rbf", "kernel_params": {"width": 1.0}}, ["'width'", "'gamma'"]),
+        ({"kernel": "linear", "kernel_params": {"gamma": 1.0}}, ["'gamma'", "none"]),
+        ({"kernel": "rbf", "kernel_params": {"gamma": -1.0}}, ["gamma=-1.0", "above 0"]),
+        ({"kernel": "poly", "kernel_params": {"degree": 0}}, ["degree=0"]),
+        ({"kernel": "rbf", "kernel_params": [1]}, ["kernel_params=[1]", "dict"]),
+        ({"kernel": "rbf", "budget": 0}, ["budget=0"]),
+        ({"kernel": "rbf", "tol": 1.0}, ["tol=1.0"]),
+    ],
+)
+def test_complaints(params, words):
+    model = lw.POLA(**params)
+    assert_refused(lambda: model.learn_pair([0.0, 1.0], [1.0, 1.0], True), *words)
+    X = [[0.0, 1.0], [1.0, 1.0], [2.0, 0.0], [3.0, 0.0]]
+    assert_refused(lambda: lw.POLA(**params).fit_pairs(X, [[0, 1]], [True]), *words)
+    assert not hasattr(model, "_state")
+
+
+def test_overflowing_kernels_are_refused():
+    model = lw.POLA(kernel="poly").partial_fit_pairs(np.eye(3), [[0, 1]], [True])
+    before = deepcopy(model._state)
+    assert_refused(lambda: model.learn_pair([1e200] * 3, [0.0] * 3, True), "kernel", "infinity")
+    assert_refused(lambda: model.learn_pair([1e40] * 3, [0.0] * 3, True), "feature space")
+    np.testing.assert_equal(vars(model._state.basis), vars(before.basis))
+    np.testing.assert_equal(model._state.dense(), before.dense())
