@@ -4,7 +4,8 @@
 // with few y. From a PSD M only a step with t y > 0 can make M - t v v' indefinite, and then it
 // has one negative eigenvalue x, the root of t g(x) = 1 for g(x) = v'(M - x)^-1 v. Newton's method
 // on 1/g, which is almost linear, finds it in a few steps; each costs O(d k²) by Woodbury's
-// formula. The eigenvector is (M - x)^-1 v.
+// formula. The eigenvector is (M - x)^-1 v. All this is done in units of t |v|^2, where v is a unit
+// vector and t is 1: v of any length then gives numbers that fit.
 #pragma once
 
 #include "pairs_online.hpp"
@@ -17,29 +18,34 @@ struct LowRankMetric {
     const double* values;  // d eigenvalues at the last refresh, none negative
     double* rows;          // capacity × d: the y
     double* weights;       // capacity
+
+    void add(const double* y, double weight) {
+        std::copy(y, y + d, rows + count * d);
+        weights[count++] = weight;
+    }
 };
 
-// Solves (M - x) w = v for x < 0 and reports v'w, by Woodbury's formula.
+// Solves (M / unit - x) w = v for x < 0 and reports v'w, by Woodbury's formula.
 class LowRankSolver {
   public:
     explicit LowRankSolver(const LowRankMetric& metric)
         : m(metric), scaled(m.capacity * m.d), inverse(m.d), solution(m.d),
           matrix(m.capacity * m.capacity), c(m.capacity) {}
 
-    LIKEWISE_INLINE double solve(const double* v, double x) {
+    LIKEWISE_INLINE double solve(const double* v, double x, double unit) {
         const int64_t d = m.d, k = m.count;
-        for (int64_t i = 0; i < d; ++i) inverse[i] = 1 / (m.values[i] - x);
+        for (int64_t i = 0; i < d; ++i) inverse[i] = 1 / (m.values[i] / unit - x);
         for (int64_t i = 0; i < d; ++i) solution[i] = inverse[i] * v[i];
         for (int64_t j = 0; j < k; ++j) {
             double* row = scaled.data() + j * d;
             for (int64_t i = 0; i < d; ++i) row[i] = inverse[i] * m.rows[j * d + i];
-            c[j] = m.weights[j] * dot(row, v, d);
+            c[j] = m.weights[j] / unit * dot(row, v, d);
         }
         for (int64_t j = 0; j < k; ++j) {
             for (int64_t l = 0; l <= j; ++l) {
                 const double g = dot(scaled.data() + j * d, m.rows + l * d, d);
-                matrix[j * k + l] = m.weights[j] * g;
-                matrix[l * k + j] = m.weights[l] * g;
+                matrix[j * k + l] = m.weights[j] / unit * g;
+                matrix[l * k + j] = m.weights[l] / unit * g;
             }
         }
         for (int64_t j = 0; j < k; ++j) matrix[j * k + j] += 1;
@@ -86,14 +92,16 @@ class CholeskySolver {
     CholeskySolver(const double* matrix, int64_t rows)
         : M(matrix), d(rows), factor(d * d), solution(d) {}
 
-    LIKEWISE_INLINE double solve(const double* v, double x) {
+    LIKEWISE_INLINE double solve(const double* v, double x, double unit) {
+        const double scale = 1 / unit;
         double g = 0;
         for (int64_t i = 0; i < d; ++i) {
             double* row = factor.data() + i * d;
             for (int64_t j = 0; j < i; ++j) {
-                row[j] = (M[i * d + j] - dot(row, factor.data() + j * d, j)) * factor[j * d + j];
+                const double rest = scale * M[i * d + j] - dot(row, factor.data() + j * d, j);
+                row[j] = rest * factor[j * d + j];
             }
-            const double pivot = M[i * d + i] - x - dot(row, row, i);
+            const double pivot = scale * M[i * d + i] - x - dot(row, row, i);
             if (!(pivot > 0)) return -1;  // not positive definite: x is too far right
             row[i] = 1 / std::sqrt(pivot);
             solution[i] = (v[i] - dot(row, solution.data(), i)) * row[i];
@@ -115,22 +123,23 @@ class CholeskySolver {
     std::vector<double> factor, solution;
 };
 
-// The negative eigenvalue of M - t v v', or 0 if there is none below -floor; the solver is left
-// holding an eigenvector. `floor` is more than rounding can have done to an eigenvalue of M.
+// The negative eigenvalue of M / unit - v v' for a unit vector v, or 0 if there is none below
+// -floor; the solver is left holding an eigenvector. `floor` is more than rounding can have done
+// to an eigenvalue of M.
 //
 // A solution at x is good to about eps |M| / |x|, so the search comes from the left, where |x| is
 // large, and nears zero by no more than a factor of 1000 at a time.
 template <typename Solver>
-LIKEWISE_INLINE double negative_eigenvalue(Solver& solver, const double* v, int64_t d, double t,
-                                           double length2, double floor) {
-    double left = -t * length2;  // Weyl: no eigenvalue lies further left
+LIKEWISE_INLINE double negative_eigenvalue(Solver& solver, const double* v, int64_t d, double unit,
+                                           double floor) {
+    double left = -1;  // Weyl: no eigenvalue lies further left
     double right = 0;
-    if (left >= -floor) return 0;
+    if (!(left < -floor)) return 0;
     for (double x = left;;) {
-        const double g = solver.solve(v, x);
+        const double g = solver.solve(v, x, unit);
         const double* w = solver.result();
-        (g > 0 && t * g <= 1 ? left : right) = x;
-        double next = x + g * (1 - t * g) / dot(w, w, d);
+        (g > 0 && g <= 1 ? left : right) = x;
+        double next = x + g * (1 - g) / dot(w, w, d);
         if (g > 0 && std::abs(next - x) <= 1e-14 * std::abs(x)) return x;
         if (right == 0) {
             if (x == -floor) return 0;
@@ -155,7 +164,7 @@ LIKEWISE_INLINE void pair_psd_steps_small_body(double* M, int64_t d, double& b, 
                                                const double* y, int64_t n, const StepRule& rule,
                                                double* p_out, double* step_out) {
     CholeskySolver solver(M, d);
-    std::vector<double> unit(d);
+    std::vector<double> direction(d);
     for (int64_t k = 0; k < n; ++k) {
         const double* v = V + k * d;
         double q = 0, trace = 0;
@@ -170,10 +179,14 @@ LIKEWISE_INLINE void pair_psd_steps_small_body(double* M, int64_t d, double& b, 
         step_out[k] = step;
         if (step == 0) continue;
         const double weight = -step * y[k];
-        const double x = weight < 0 ? negative_eigenvalue(solver, v, d, -weight, length2,
-                                                          kRounding * (trace - weight * length2))
-                                    : 0;
+        double x = 0;
         const double* w = solver.result();
+        if (weight < 0) {
+            const double unit = -weight * length2, shrink = 1 / std::sqrt(length2);
+            for (int64_t i = 0; i < d; ++i) direction[i] = shrink * v[i];
+            const double floor = kRounding * (trace / unit + 1);
+            x = unit * negative_eigenvalue(solver, direction.data(), d, unit, floor);
+        }
         const double scale = x < 0 ? -x / dot(w, w, d) : 0;
         // Products of two entries come first, which keeps M symmetric to the last bit.
         for (int64_t i = 0; i < d; ++i)
@@ -194,6 +207,7 @@ LIKEWISE_INLINE int64_t pair_psd_steps_body(LowRankMetric& m, double& b, const d
                                             double* p_out, double* step_out) {
     const int64_t d = m.d;
     LowRankSolver solver(m);
+    std::vector<double> direction(d);
     double trace = 0;
     for (int64_t i = 0; i < d; ++i) trace += m.values[i];
     for (int64_t j = 0; j < m.count; ++j)
@@ -215,21 +229,23 @@ LIKEWISE_INLINE int64_t pair_psd_steps_body(LowRankMetric& m, double& b, const d
         if (step == 0) continue;
         const double weight = -step * y[k];
         double x = 0;
-        if (weight < 0) {
-            const double size = trace - weight * length2;
-            const double floor = (m.count ? kFresh : kRounding) * size;
-            x = negative_eigenvalue(solver, v, d, -weight, length2, floor);
-            if (x > -floor && m.count) break;
+        const double unit = std::abs(weight) * length2;  // rows are unit vectors
+        if (unit > 0) {
+            const double shrink = 1 / std::sqrt(length2);
+            for (int64_t i = 0; i < d; ++i) direction[i] = shrink * v[i];
+            if (weight < 0) {
+                const double floor = (m.count ? kFresh : kRounding) * (trace / unit + 1);
+                x = unit * negative_eigenvalue(solver, direction.data(), d, unit, floor);
+                if (x == 0 && m.count) break;
+            }
+            m.add(direction.data(), std::copysign(unit, weight));
+            trace += weight * length2;
         }
-        std::copy(v, v + d, m.rows + m.count * d);
-        m.weights[m.count++] = weight;
-        trace += weight * length2;
         if (x < 0) {
             const double* w = solver.result();
-            const double scale = 1 / std::sqrt(dot(w, w, d));
-            double* row = m.rows + m.count * d;
-            for (int64_t i = 0; i < d; ++i) row[i] = scale * w[i];
-            m.weights[m.count++] = -x;
+            const double shrink = 1 / std::sqrt(dot(w, w, d));
+            for (int64_t i = 0; i < d; ++i) direction[i] = shrink * w[i];
+            m.add(direction.data(), -x);
             trace -= x;
         }
         b = std::max(1.0, b + step * y[k]);
