@@ -158,7 +158,9 @@ def test_batch_gives_up_on_equal_points_marked_different():
 
 @pytest.mark.parametrize("scale", [1.0, "auto"])
 @pytest.mark.parametrize(
-    ("form", "explicit"), [({"kernel": "linear"}, np.asarray), (DEGREE_TWO, degree_two)], ids=str
+    ("form", "explicit"),
+    [({"kernel": "linear"}, np.asarray), (DEGREE_TWO, degree_two)],
+    ids=["linear", "degree 2"],
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_kernel_equals_explicit_features(form, explicit, scale):
@@ -243,6 +245,16 @@ def test_only_pairs_that_teach_something_enter_the_basis():
     X, pairs, same, *_ = separable(d=2)
     model = lw.POLA(kernel="rbf").partial_fit_pairs(X, pairs, same)
     assert model._state.basis.count <= model.n_updates_ < len(pairs)
+
+
+def test_another_kernel_is_for_the_next_fit():
+    X, pairs, same = stream()
+    model = lw.POLA(kernel="rbf").partial_fit_pairs(X, pairs, same)
+    before = model.transform(X)
+    for params in ({"kernel": "linear"}, {"kernel": None}):
+        np.testing.assert_array_equal(model.set_params(**params).transform(X), before)
+        model.partial_fit_pairs(X, pairs[:1], same[:1])
+        before = model.transform(X)
 
 
 def own_rbf(A, B, width=1.0):

@@ -39,18 +39,21 @@ class KernelMetricLearner(OnlineMetricLearner):
     kernel_params: dict[str, Any] | None
     budget: int | None
     tol: float
+    # What the state was learned with: parameters that are set later are for the next fit.
+    _kernel_used: tuple[Any, dict[str, Any]]
 
     # -- learning --------------------------------------------------------------------------------
 
     def _first_state(self, n_features: int, scale: float) -> PairState:
         if self.kernel is None:
             return super()._first_state(n_features, scale)
+        self._kernel_used = (self.kernel, dict(self.kernel_params or {}))
         return KernelState.begin(n_features, self.budget)
 
     def _squared_lengths(self, first: Array, second: Array) -> Reals:
         if self.kernel is None:
             return super()._squared_lengths(first, second)
-        kernel = self._kernel_for(first.shape[1])
+        kernel = kernel_function(self.kernel, self.kernel_params or {}, first.shape[1])
         starts = range(0, len(first), _LENGTHS)
         parts = [slice(start, start + _LENGTHS) for start in starts]
         return np.concatenate(
@@ -157,7 +160,7 @@ class KernelMetricLearner(OnlineMetricLearner):
             mapped[start:stop] = basis.coordinates(products) @ L[:, : basis.count].T
 
         # A user's own kernel need not be safe to run on two threads.
-        run_blocks(block, len(A), _MAPPED, n_jobs=1 if callable(self.kernel) else None)
+        run_blocks(block, len(A), _MAPPED, n_jobs=1 if callable(self._kernel_used[0]) else None)
         return mapped
 
     @property
@@ -173,7 +176,7 @@ class KernelMetricLearner(OnlineMetricLearner):
         return M[:kept, :kept]
 
     def _kernel_for(self, n_features: int) -> Kernel:
-        return kernel_function(self.kernel, self.kernel_params or {}, n_features)
+        return kernel_function(*self._kernel_used, n_features)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
