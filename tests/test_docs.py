@@ -24,9 +24,11 @@ PAGES = sorted(path for path in DOCS.rglob("*.rst") if not MADE & set(path.relat
 TEXT = {path.relative_to(DOCS).as_posix(): path.read_text(encoding="utf-8") for path in PAGES}
 MODULES = [
     "likewise",
+    "likewise.base",
     "likewise.constraints",
     "likewise.datasets",
     "likewise.evaluation",
+    "likewise.metric",
     "likewise.neighbors",
     "likewise.testing",
 ]
