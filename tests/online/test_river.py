@@ -1,0 +1,99 @@
+"""Dict features, and river's pipelines where river is installed."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import likewise as lw
+from likewise.online.river import PairStream
+
+NAMES = ["b", "a", "d", "c"]
+
+
+def as_dict(row):
+    return {name: float(value) for name, value in zip(NAMES, row, strict=True) if value}
+
+
+@pytest.fixture
+def events():
+    rng = np.random.default_rng(0)
+    sides = rng.normal(size=(40, 2, 4))
+    sides[3:, 1, 2] = 0  # left out of the dict
+    return sides, rng.random(40) < 0.5
+
+
+def test_dicts_are_rows_in_sorted_order(events):
+    stream, plain = PairStream(lw.PAMetric()), lw.PAMetric()
+    order = [NAMES.index(name) for name in sorted(NAMES)]
+    for (a, b), same in zip(*events, strict=True):
+        stream.learn_one((as_dict(a), as_dict(b)), bool(same))
+        plain.learn_pair(a[order], b[order], bool(same))
+    assert stream.features == ("a", "b", "c", "d")
+    assert stream.model.components_.tobytes() == plain.components_.tobytes()
+    a, b = events[0][7]
+    pair = as_dict(a), as_dict(b)
+    A, B = a[order][None], b[order][None]
+    assert stream.predict_one(pair) == plain.predict_pairs(A, B)[0]
+    mapped = stream.transform_one(pair[0])
+    assert list(mapped.values()) == plain.transform(A)[0].tolist()
+
+
+def test_labelled_rows_meet_the_memory(events):
+    rows, labels = events[0][:, 0], events[1]
+    stream, plain = PairStream(lw.PAMetric(memory=3)), lw.PAMetric(memory=3)
+    for row, label in zip(rows, labels, strict=True):
+        stream.learn_one(as_dict(row), "yes" if label else "no")
+    plain.partial_fit(rows[:, [1, 0, 3, 2]], np.where(labels, "yes", "no"))
+    np.testing.assert_allclose(stream.model.components_, plain.components_, rtol=1e-8, atol=1e-12)
+    assert stream.model.n_events_ == plain.n_events_
+
+
+def test_bad_events_are_sentences():
+    stream = PairStream(lw.PAMetric())
+    one = {"a": 1.0}
+    with pytest.raises(ValueError, match="has not learned"):
+        stream.predict_one((one, one))
+    for bad in (3, (one,), (one, 4), [one, one, one], "xy"):
+        with pytest.raises(ValueError, match="pair of dicts"):
+            stream.learn_one(bad, True)
+    with pytest.raises(ValueError, match="finite"):
+        stream.learn_one(({"z": np.nan}, {"z": 1.0}), True)
+    assert stream.features is None
+    assert stream.transform_one({"b": 2.0, "a": 1.0}) == {0: 1.0, 1: 2.0}
+    stream.learn_one((one, {"b": 2.0}), True)
+    for call in (
+        lambda: stream.learn_one((one, {"new": 1.0}), True),
+        lambda: stream.predict_one((one, {"new": 1.0})),
+        lambda: stream.transform_one({"new": 1.0}),
+    ):
+        with pytest.raises(ValueError, match=r"feature 'new' is new, but only .*'a', 'b'"):
+            call()
+    assert stream.model.n_events_ == 1
+
+
+def test_without_river_a_pipeline_step_says_so(monkeypatch):
+    monkeypatch.setitem(sys.modules, "river", None)
+    monkeypatch.setitem(sys.modules, "river.base", None)
+    with pytest.raises(ImportError, match="pip install river"):
+        PairStream(lw.PAMetric()).pipeline_step()
+
+
+def test_in_a_pipeline():
+    pytest.importorskip("river", reason="river is not installed")
+    from river import neighbors, preprocessing
+
+    stream, plain = (PairStream(lw.PAMetric(memory=5)) for _ in range(2))
+    pipeline = preprocessing.StandardScaler() | stream.pipeline_step()
+    pipeline |= neighbors.KNNClassifier(n_neighbors=3)
+    scaler = preprocessing.StandardScaler()
+    rng = np.random.default_rng(1)
+    for _ in range(60):
+        label = bool(rng.random() < 0.5)
+        x = {"signal": rng.normal() + 4 * label, "noise": 10 * rng.normal()}
+        pipeline.learn_one(x, label)
+        scaler.learn_one(x)
+        plain.learn_one(scaler.transform_one(x), label)
+    assert pipeline.predict_one(x) in (True, False)
+    assert stream.model.n_updates_ == plain.model.n_updates_ > 0
+    assert stream.model.components_.tobytes() == plain.model.components_.tobytes()
