@@ -6,6 +6,7 @@ from likewise.evaluation.methods import METHODS
 from likewise.evaluation.rank import effective_dimension
 from likewise.evaluation.results import Comparison, MethodResult
 from likewise.evaluation.scoring import PairScorer, pair_scorer
+from likewise.evaluation.tuning import TunedC, tune_C
 from likewise.evaluation.verification import VerificationCurve, verification_curve
 
 __all__ = [
@@ -14,10 +15,12 @@ __all__ = [
     "KNNError",
     "MethodResult",
     "PairScorer",
+    "TunedC",
     "VerificationCurve",
     "compare",
     "effective_dimension",
     "knn_error",
     "pair_scorer",
+    "tune_C",
     "verification_curve",
 ]

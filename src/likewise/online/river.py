@@ -91,7 +91,7 @@ class PairStream:
     def pipeline_step(self) -> Any:
         """Return a supervised transformer for river's pipelines that learns into this stream."""
         try:
-            base = import_module("river.base")
+            base: Any = import_module("river.base")
         except ImportError:
             raise ImportError("A step of a river pipeline needs river: pip install river") from None
 
