@@ -103,9 +103,23 @@ def test_beyond_the_budget_pairs_are_projected():
 
 
 def test_equal_points_are_no_difference_whatever_the_rounding():
-    X = np.random.default_rng(0).normal(size=(20, 7)) * 1e3
-    poly = kernel_function("poly", {}, 7)
-    np.testing.assert_array_equal(squared_lengths(poly, X, X.copy()), 0)
+    random = np.random.default_rng(0)
+    X = random.normal(size=(20, 7))
+
+    def rounded_at_random(A, B):
+        return A @ B.T + random.normal(scale=1e-9, size=(len(A), len(B)))
+
+    assert squared_lengths(rounded_at_random, X, X + 1e-3).all()
+    np.testing.assert_array_equal(squared_lengths(rounded_at_random, X, X.copy()), 0)
+    _, V = keep_all(rounded_at_random, np.concatenate([X + 1, X]), np.concatenate([X, X]))
+    np.testing.assert_array_equal(V[20:], 0)
+
+
+def test_what_rounding_made_is_no_direction():
+    A, B = random_pairs(30)
+    close = A[:5] + 1e-9
+    state, _ = keep_all(rbf, np.concatenate([A, A[:5]]), np.concatenate([B, close]))
+    assert state.basis.count == 30
 
 
 @pytest.mark.parametrize("scale", [1e-8, 1e8])

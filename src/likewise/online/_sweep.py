@@ -59,9 +59,9 @@ def sweep(
 ) -> Reals:
     """Take pairs in order, in place, and return the hinge loss of each before its update.
 
-    Losses up to `least_loss` are counted and change nothing. A stretch of pairs is judged with
-    one matrix product; the model changes at its first pair with a larger loss, and the stretch
-    after it begins anew, as long as the last one got.
+    Losses up to `least_loss`, which is below 1, are counted and change nothing. A stretch of
+    pairs is judged with one matrix product; the model changes at its first pair with a larger
+    loss, and the stretch after it begins anew, as long as the last one got.
     """
     losses = np.empty(len(differences))
     stretch, k = 1, 0
@@ -70,7 +70,7 @@ def sweep(
         signed = 1 - sign[k:stop] * (state.b - _squared_distances(state, differences.rows(k, stop)))
         large = np.flatnonzero(signed > least_loss)
         passed = int(large[0]) if len(large) else len(signed)
-        losses[k : k + passed] = _count(state, signed[:passed], sign[k : k + passed])
+        losses[k : k + passed] = _count(state, signed[:passed])
         k += passed
         stretch = min(2 * stretch, _LONGEST_STRETCH)
         if len(large):
@@ -96,10 +96,12 @@ def _squared_distances(state: PairState, V: Reals) -> Reals:
     )
 
 
-def _count(state: PairState, signed: Reals, sign: Reals) -> Reals:
-    """Count events that change nothing, and return their hinge losses."""
+def _count(state: PairState, signed: Reals) -> Reals:
+    """Count events that change nothing, and return their hinge losses.
+
+    None of them is a mistake: that would be a loss of 1 or more.
+    """
     hinge = np.maximum(signed, 0)
     state.n_events += len(signed)
     state.cumulative_loss += float(hinge.sum())
-    state.mistakes += int(np.count_nonzero(np.where(sign > 0, signed > 1, signed >= 1)))
     return hinge
