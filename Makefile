@@ -74,7 +74,7 @@ $(VENV)/pyvenv.cfg: | check-tools
 	$(PYTHON) -m venv $(VENV)
 
 # One stamp a set of extras; all install the package in place, so that edits show at once.
-$(VENV)/.demo: EXTRAS :=
+$(VENV)/.demo: EXTRAS := [tables]
 $(VENV)/.test: EXTRAS := [test]
 $(VENV)/.docs: EXTRAS := [docs]
 $(VENV)/.bench: EXTRAS := [bench]

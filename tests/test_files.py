@@ -6,6 +6,7 @@ import stat
 import struct
 import subprocess
 import sys
+import threading
 from contextlib import suppress
 from pathlib import Path
 
@@ -265,13 +266,13 @@ def test_a_link_stays_a_link(tmp_path):
 
 
 def test_places_that_do_not_exist(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"no folder '.*nowhere' to save the model"):
+    with pytest.raises(FileNotFoundError, match=r"no folder '.*nowhere' to write in"):
         lw.Euclidean().save(tmp_path / "nowhere" / "model")
-    with pytest.raises(IsADirectoryError, match="is a folder, but a model is saved as a file"):
+    with pytest.raises(IsADirectoryError, match="is a folder, but a file is to be written"):
         lw.Euclidean().save(tmp_path)
     with pytest.raises(FileNotFoundError, match=r"There is no model file '.*absent'"):
         lw.load(tmp_path / "absent")
-    with pytest.raises(IsADirectoryError, match="is a folder, but a model is saved as a file"):
+    with pytest.raises(IsADirectoryError, match="is a folder, but a file is to be written"):
         lw.load(tmp_path)
 
 
@@ -490,3 +491,16 @@ def test_the_newest_class_of_a_name_counts(tmp_path):
     with pytest.raises(TypeError, match="is a Passing, which a model file cannot hold"):
         old.save(tmp_path / "m")
     assert type(round_trip(Passing(), tmp_path)) is Passing
+
+
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    received = []
+    reader = threading.Thread(target=lambda: received.append(pipe.read_bytes()))
+    reader.start()
+    lw.Euclidean().fit([[1.0, 2.0]]).save(pipe)
+    reader.join(timeout=10)
+    assert pipe.is_fifo()
+    (tmp_path / "copy").write_bytes(received[0])
+    assert isinstance(lw.load(tmp_path / "copy"), lw.Euclidean)

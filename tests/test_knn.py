@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 import likewise as lw
 from likewise.knn import vote
+from likewise.testing._data import blobs
 
 
 def literal_vote(labels, n_classes):
@@ -171,3 +172,20 @@ def test_complaints_about_neighbours_to_look_up(wanted):
     model = lw.MetricKNN(1).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     with pytest.raises(ValueError, match=f"n_neighbors={wanted} is not allowed"):
         model.kneighbors([[0.0]], wanted)
+
+
+def test_far_from_the_origin_in_single_precision():
+    X, y = blobs()
+    # Steps that single precision has at a million: both data sets hold the same differences.
+    X = np.round(X.astype(np.float32) * 8) / 8
+    near = lw.MetricKNN(3, metric=lw.RCA()).fit(X, y)
+    far = lw.MetricKNN(3, metric=lw.RCA()).fit(X + np.float32(1e6), y)
+    np.testing.assert_allclose(
+        far.kneighbors(X + np.float32(1e6))[0], near.kneighbors(X)[0], rtol=1e-4, atol=1e-5
+    )
+
+
+def test_a_pipeline_may_be_the_metric():
+    X, y = blobs()
+    model = lw.MetricKNN(3, metric=make_pipeline(StandardScaler(), lw.FDA())).fit(X, y)
+    assert model.score(X, y) > 0.5

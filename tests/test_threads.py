@@ -123,3 +123,11 @@ def test_without_threads_the_caller_works_alone(monkeypatch):
     monkeypatch.setattr(_threads, "_pool", NoThreads())
     monkeypatch.setattr(_threads, "_pool_size", 100)
     assert run_blocks(lambda start, stop: start, 3, 1, 3) == [0, 1, 2]
+
+
+def test_all_cores_are_no_more_than_a_worker_of_joblib_is_told(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    assert count_threads() == 1
+    assert count_threads(3) == 3
+    monkeypatch.setenv("OMP_NUM_THREADS", "not a number")
+    assert count_threads() >= 1

@@ -51,15 +51,22 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     content = _encode(model, type(model).__name__, arrays)
     header = json.dumps({"format": FORMAT, "versions": _versions(), "model": content})
     metadata = {"likewise": header, "fingerprint": _fingerprint(header, arrays)}
-    _write(Path(os.path.realpath(path)), safetensors.numpy.save(arrays, metadata))
+    write_whole(path, safetensors.numpy.save(arrays, metadata))
 
 
-def _write(target: Path, blob: bytes) -> None:
-    """Put `blob` at `target` whole or not at all, with the permissions of any new file."""
+def write_whole(path: str | os.PathLike[str], blob: bytes) -> None:
+    """Put `blob` at `path` whole or not at all, with the permissions of any new file.
+
+    A pipe or a device is written to as it is: there is no file to replace.
+    """
+    target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
-        raise FileNotFoundError(f"There is no folder {str(target.parent)!r} to save the model in.")
+        raise FileNotFoundError(f"There is no folder {str(target.parent)!r} to write in.")
     if target.is_dir():
-        raise IsADirectoryError(f"{str(target)!r} is a folder, but a model is saved as a file.")
+        raise IsADirectoryError(f"{str(target)!r} is a folder, but a file is to be written.")
+    if target.exists() and not target.is_file():
+        target.write_bytes(blob)
+        return
     unfinished = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
         with open(unfinished, "xb") as file:

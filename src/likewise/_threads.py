@@ -16,6 +16,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from typing import Any, TypeVar
 
+import joblib
+
 T = TypeVar("T")
 
 _lock = threading.Lock()
@@ -30,7 +32,8 @@ def count_threads(n_jobs: int | None = None) -> int:
     Parameters
     ----------
     n_jobs : int or None
-        None or -1 for every core this process may use, else the number itself.
+        None or -1 for every core this process may use (at most OMP_NUM_THREADS where that is
+        set), else the number itself.
 
     Returns
     -------
@@ -43,10 +46,11 @@ def count_threads(n_jobs: int | None = None) -> int:
     3
     """
     if n_jobs is None or n_jobs == -1:
-        try:
-            return len(os.sched_getaffinity(0))
-        except AttributeError:  # not every system lets a process ask
-            return os.cpu_count() or 1
+        # As joblib counts: cores that the process may use, within a container's quota too. A
+        # worker of joblib is told its share by OMP_NUM_THREADS, which users set for BLAS as well.
+        wanted = os.environ.get("OMP_NUM_THREADS", "")
+        cores = int(joblib.cpu_count())
+        return min(cores, max(1, int(wanted))) if wanted.isdigit() else cores
     try:
         count = 0 if isinstance(n_jobs, bool) else operator.index(n_jobs)
     except TypeError:

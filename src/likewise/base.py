@@ -238,12 +238,37 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         run_blocks(block, len(X), _MAP_BLOCK)
         return mapped
 
+    def _map_about(self, X: Array, origin: Array) -> Any:
+        """Map differences to a point: far from the origin of X they would drown in L·x."""
+        return self._map(X - origin)
+
     def _keep(self, components: Array, dtype: Any) -> Self:
         """Store L in the precision of the data it was learned from."""
-        self.components_ = np.ascontiguousarray(components, dtype=dtype)
+        with np.errstate(over="ignore"):
+            stored = np.ascontiguousarray(components, dtype=dtype)
+        if not np.isfinite(stored).all():
+            raise ValueError(
+                f"The metric of such small features is too large for {np.dtype(dtype)}; scale X."
+            )
+        self.components_ = stored
         return self
+
+
+def map_about(metric: Any, X: Array, origin: Array) -> Array:
+    """Map rows to where the Euclidean distance is that of `metric`, up to a common shift.
+
+    Any transformer will do; a linear one of ours maps differences to `origin`, some row of the
+    data, so that no digits are lost however far the data are from zero.
+    """
+    about = getattr(metric, "_map_about", None)
+    return np.asarray(metric.transform(X) if about is None else about(X, origin))
 
 
 def _distance(components: Array, first: ArrayLike, second: ArrayLike) -> float:
     difference = np.asarray(first) - np.asarray(second)
+    if difference.shape != components.shape[1:]:
+        raise ValueError(
+            f"The two vectors differ by shape {difference.shape}, but {components.shape[1]} "
+            "features are needed."
+        )
     return float(row_norms((components @ difference)[None])[0])

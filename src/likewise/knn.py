@@ -21,7 +21,7 @@ from likewise._validation import (
     job_count,
     none,
 )
-from likewise.base import Learner, fitting
+from likewise.base import Learner, fitting, map_about
 
 Array = NDArray[Any]
 
@@ -89,11 +89,11 @@ class MetricKNN(ClassifierMixin, Learner):  # type: ignore[misc]
         MetricKNN
             The fitted classifier.
         """
-        X, self._codes, self.classes_ = check_labelled(self, X, y, min_classes=1)
+        X, codes, classes = check_labelled(self, X, y, min_classes=1)
         _require_rows(self.n_neighbors, len(X))
-        self.metric_ = None if self.metric is None else clone(self.metric)
-        if self.metric_ is not None:
-            self.metric_.fit(X, self.classes_[self._codes])
+        metric = None if self.metric is None else clone(self.metric).fit(X, classes[codes])
+        # Nothing changes before all has gone well.
+        self._codes, self.classes_, self.metric_, self._origin = codes, classes, metric, X[0].copy()
         self._rows = self._map(X)
         return self
 
@@ -159,9 +159,7 @@ class MetricKNN(ClassifierMixin, Learner):  # type: ignore[misc]
         return vote(self._codes[index], len(self.classes_))
 
     def _map(self, X: Array) -> Array:
-        if self.metric_ is None:
-            return X
-        return np.asarray(self.metric_.transform(X))
+        return X if self.metric_ is None else map_about(self.metric_, X, self._origin)
 
 
 def _require_rows(n_neighbors: int, n_rows: int) -> None:

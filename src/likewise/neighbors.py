@@ -26,6 +26,7 @@ _SPARE = 8
 # Up to this many features a tree beats comparing with every row (measured).
 _TREE_FEATURES = 5
 _TREE_LEAF = 32
+_COMPARED_ROWS = 4096
 _TREE_ROWS = 1024
 _BLOCK_VALUES = 1 << 20
 
@@ -238,8 +239,10 @@ class _Search:
             finder = NearestNeighbors(n_neighbors=self.n_proposed, algorithm="brute")
             finder.fit(self.centred_points)
             with self._openmp_threads():
-                distances, index[:] = finder.kneighbors(self.centred_queries)
-            left_out[:] = distances[:, -1] ** 2
+                for start in range(0, len(index), _COMPARED_ROWS):  # an interrupt waits for one
+                    part = slice(start, start + _COMPARED_ROWS)
+                    distances, index[part] = finder.kneighbors(self.centred_queries[part])
+                    left_out[part] = distances[:, -1] ** 2
         return index, left_out
 
     def _openmp_threads(self) -> AbstractContextManager[Any]:

@@ -133,7 +133,7 @@ def test_rca_helps_iris():
     ("learn", "sentence"),
     [
         (lambda m, X: m.fit(X, [1, 1, 1, 1]), r"y has one class \(1\), but RCA needs at least 2"),
-        (lambda m, X: m.fit(X, [1, 2, 3, 4]), "needs a group with two different rows"),
+        (lambda m, X: m.fit(X, [1, 2, 3, 4]), "Every group has one row, but RCA needs a group"),
         (lambda m, X: m.fit([[0.0], [0.0], [1.0], [1.0]], [0, 0, 1, 1]), "rows of each group are"),
         (lambda m, X: m.fit_pairs(X, [[0, 1]], [False]), "same is False for every pair"),
         (lambda m, X: m.fit_pairs(X, [[0, 4]], [True]), "pairs holds row number 4, but X has rows"),

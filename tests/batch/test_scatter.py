@@ -86,3 +86,9 @@ def test_few_rows_ask_for_memory_first(monkeypatch):
     monkeypatch.setattr("likewise._memory.free_memory", lambda: 1000)
     with pytest.raises(MemoryError, match="axes of 3 rows of 40 features needs about"):
         whitened(np.zeros((3, 40)))
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-160, 1e160, 1e300])
+def test_squares_that_overflow_or_vanish(size):
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    np.testing.assert_allclose(whitened(X * size) * size, whitened(X), rtol=1e-9, atol=1e-12)

@@ -139,3 +139,11 @@ def test_without_the_extra(tmp_path, monkeypatch, suffix, absent):
     monkeypatch.setitem(sys.modules, absent, None)
     with pytest.raises(ImportError, match=r'pip install "likewise\[tables\]"'):
         read_table(path)
+
+
+def test_a_column_that_only_numbers_the_rows_is_refused(tmp_path):
+    pd = pytest.importorskip("pandas")
+    path = tmp_path / "indexed.csv"
+    pd.DataFrame({"a": [1.0, 2.0, 3.0], "label": ["x", "y", "y"]}).to_csv(path)
+    with pytest.raises(ValueError, match="column without a name that only numbers its rows"):
+        read_table(path)

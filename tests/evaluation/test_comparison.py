@@ -8,12 +8,14 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from scipy import stats
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.model_selection import StratifiedShuffleSplit
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from likewise.batch import RCA, Euclidean
+from likewise.batch import FDA, RCA, Euclidean
 from likewise.datasets import load
 from likewise.evaluation import METHODS, compare, knn_error
 from likewise.evaluation.results import MethodResult
@@ -193,7 +195,7 @@ GOOD = {"X": WINE.X, "y": WINE.y}
         ({"n_neighbors": 500}, "n_neighbors is 500, but there are only 124 training rows"),
         ({"n_splits": 0}, "n_splits=0 is not allowed"),
         ({"n_pairs": 1}, "n_pairs=1 is not allowed"),
-        ({"test_size": 1.0}, "test_size is 1.0, but it must be between 0 and 1"),
+        ({"test_size": 1.0}, "test_size=1.0 is not allowed: compare needs a number"),
         ({"methods": ["FDB"]}, "there is no method 'FDB'; did you mean FDA"),
         ({"methods": ["zzzz"]}, "there is no method 'zzzz'; known are Euclidean"),
         ({"methods": []}, "methods is empty"),
@@ -276,3 +278,23 @@ def test_importing_evaluation_loads_nothing_optional():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_pipeline_is_compared_without_a_rank():
+    iris = load("iris")
+    result = compare(iris.X, iris.y, {"scaled": make_pipeline(StandardScaler(), FDA())}, n_splits=2)
+    assert result.rows[0].failed is None
+    assert result.rows[0].rank is None
+    assert "–" in str(result)
+
+
+@pytest.mark.parametrize(
+    ("X", "methods", "sentence"),
+    [
+        (sp.csr_array(np.eye(4)), None, "X is sparse, but compare needs a dense table"),
+        (np.eye(4), [FDA()], r"methods holds FDA\(\), but it must be names, or a dict"),
+    ],
+)
+def test_more_bad_input(X, methods, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        compare(X, [0, 0, 1, 1], methods)

@@ -91,3 +91,8 @@ def test_bad_rows(parts):
         knn_error(X_train[:0], y_train[:0], X_test, y_test)
     with pytest.raises(ValueError, match="X_test contains NaN"):
         knn_error(X_train, y_train, X_test * np.nan, y_test)
+
+
+def test_labels_of_different_kinds_are_refused():
+    with pytest.raises(ValueError, match="y_train holds labels such as 0 and y_test such as '0'"):
+        knn_error([[0.0], [1.0]], [0, 1], [[0.0]], ["0"], n_neighbors=1)

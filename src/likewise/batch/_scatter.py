@@ -73,6 +73,11 @@ def whitener(X: Array, means: Array, groups: NDArray[np.int64]) -> Array:
     array([[2., 0.],
            [0., 0.]])
     """
+    exponent = int(np.frexp(np.abs(X).max())[1])
+    if not -300 < exponent < 300:
+        # Squares would overflow or vanish: a power of two, which is exact, brings X back to size.
+        size = 2.0**exponent
+        return whitener(X / size, means / size, groups) / size
     decompose = _principal_axes_of_few_rows if len(X) < X.shape[1] else _principal_axes
     values, axes, scale = decompose(X, means, groups)
     from_rounding = np.square(axes) @ np.square(rounding_of(X) * scale)

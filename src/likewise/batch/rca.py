@@ -114,7 +114,9 @@ class RCA(MetricLearner):
     def _learn(self, X: NDArray[Any], groups: NDArray[np.int64]) -> Self:
         grouped = np.bincount(groups)[groups] > 1
         X, groups = X[grouped], np.unique(groups[grouped], return_inverse=True)[1]
-        components = whitener(X, group_means(X, groups), groups) if len(X) else np.zeros(0)
+        if not len(X):
+            raise ValueError("Every group has one row, but RCA needs a group with two or more.")
+        components = whitener(X, group_means(X, groups), groups)
         if not components.any():
             raise ValueError(
                 "The rows of each group are equal, but RCA needs a group with two different rows."

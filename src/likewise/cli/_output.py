@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from likewise._files import write_whole
 from likewise.evaluation import Comparison, MethodResult
 
 
@@ -84,7 +84,7 @@ def _cells(row: MethodResult) -> list[str]:
     if row.failed is not None:
         return ["failed", "", "", "", ""]
     rates = [f"{rate:.2%}" if rate == rate else "–" for rate in (row.error, row.spread, row.eer)]
-    return [*rates, f"{row.fit_seconds:.3f}", str(row.rank)]
+    return [*rates, f"{row.fit_seconds:.3f}", "–" if row.rank is None else str(row.rank)]
 
 
 def print_facts(facts: Mapping[str, Any]) -> None:
@@ -111,19 +111,5 @@ def check_writable(path: Path | None) -> None:
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write a JSON file that appears complete or not at all."""
-    handle, temporary = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as sink:
-            json.dump(content, sink, indent=2, ensure_ascii=False, allow_nan=False)
-            sink.write("\n")
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    finally:
-        Path(temporary).unlink(missing_ok=True)
-
-
-def _umask() -> int:
-    # The mask can only be read by setting it; a temporary file is private whatever it says.
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+    write_whole(path, f"{text}\n".encode())

@@ -117,7 +117,7 @@ def _read_frame(path: Path) -> pd.DataFrame:
             import pyarrow  # noqa: F401 - so that its absence is told apart from a bad file
     except ImportError as error:
         raise ImportError(
-            f'reading {path.suffix} files needs pandas and pyarrow: pip install "likewise[tables]"'
+            f'reading {path.suffix} files needs what comes with pip install "likewise[tables]"'
         ) from error
     try:
         if path.suffix.lower() == ".parquet":
@@ -132,6 +132,7 @@ def _read_frame(path: Path) -> pd.DataFrame:
 
 def _from_frame(frame: pd.DataFrame, path: Path, label: str | None) -> Table:
     frame.columns = frame.columns.map(str)
+    _refuse_row_numbers(frame, path)
     chosen = _choose_label(list(frame.columns), label, path)
     labels, features = frame[chosen], frame.drop(columns=chosen)
     if (missing := labels.isna().to_numpy()).any():
@@ -142,6 +143,18 @@ def _from_frame(frame: pd.DataFrame, path: Path, label: str | None) -> Table:
     columns = [_as_numbers(features[name], path) for name in features.columns]
     X = np.column_stack(columns) if columns else np.empty((len(frame), 0))
     return Table(X, labels.to_numpy(), tuple(features.columns))
+
+
+def _refuse_row_numbers(frame: pd.DataFrame, path: Path) -> None:
+    """Rows are often sorted by class, and then their numbers would be the best of features."""
+    first = frame.columns[0] if len(frame.columns) else ""
+    if first.startswith("Unnamed") and len(frame) > 1:
+        numbers = frame[first].to_numpy()
+        if numbers.dtype.kind in "iu" and (np.diff(numbers) == 1).all():
+            raise ValueError(
+                f"{path} begins with a column without a name that only numbers its rows; remove it "
+                "(pandas writes none with index=False)"
+            )
 
 
 def _as_numbers(column: pd.Series[Any], path: Path) -> NDArray[np.floating[Any]]:

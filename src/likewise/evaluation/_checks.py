@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from likewise._validation import at_least, check_finite, check_parameters
+from likewise._validation import Rule, at_least, check_finite, check_parameters, positive
 from likewise.evaluation.methods import METHODS
 
 _RULES = {
@@ -19,6 +20,7 @@ _RULES = {
     "n_splits": at_least(1),
     "n_pairs": at_least(2),
     "random_state": at_least(0),
+    "test_size": Rule("a number between 0 and 1", lambda v: positive().holds(v) and v < 1),
 }
 
 
@@ -41,6 +43,12 @@ def choose_methods(methods: Iterable[str] | Mapping[str, Any] | None) -> dict[st
         methods = METHODS
     if isinstance(methods, str):
         raise ValueError(f"methods is the text {methods!r}, but it must be a list of names.")
+    if not isinstance(methods, Mapping):
+        methods = list(methods)
+        if other := [name for name in methods if not isinstance(name, str)]:
+            raise ValueError(
+                f"methods holds {other[0]!r}, but it must be names, or a dict of name to estimator."
+            )
     if isinstance(methods, Mapping) and methods is not METHODS:
         chosen = dict(methods)
     else:
@@ -75,10 +83,9 @@ def check_problem(
         "n_splits": n_splits,
         "n_pairs": n_pairs,
         "random_state": random_state,
+        "test_size": test_size,
     }
     check_parameters("compare", values, _RULES)
-    if not 0 < test_size < 1:
-        raise ValueError(f"test_size is {test_size!r}, but it must be between 0 and 1.")
     rows, labels = _rows(X), np.asarray(y)
     if labels.shape != rows.shape[:1]:
         raise ValueError(
@@ -120,6 +127,8 @@ def _classes(
 
 
 def _rows(X: ArrayLike) -> NDArray[Any]:
+    if sp.issparse(X):
+        raise ValueError("X is sparse, but compare needs a dense table: X.toarray() makes one.")
     try:
         rows = np.asarray(X)
         rows = rows if rows.dtype.kind == "f" else rows.astype(np.float64)

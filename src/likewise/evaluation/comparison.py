@@ -186,9 +186,14 @@ def _try(estimator: Any, split: _Split, n_neighbors: int, n_jobs: int | None) ->
         eer=curve_of_pairs(Z_test, split.pairs).eer if split.pairs else math.nan,
         fit_seconds=fit_seconds,
         # Once only: in thousands of dimensions a rank costs as much as a fit.
-        rank=effective_dimension(estimator) if split.number == 0 else None,
+        rank=_rank(estimator) if split.number == 0 else None,
         warned=_one_line(str(caught[0].message)) if caught else None,
     )
+
+
+def _rank(estimator: Any) -> int | None:
+    """Return the rank of a linear metric; a pipeline, say, has none to tell."""
+    return effective_dimension(estimator) if hasattr(estimator, "components_") else None
 
 
 def _result(name: str, trials: list[_Trial]) -> MethodResult:
@@ -200,7 +205,7 @@ def _result(name: str, trials: list[_Trial]) -> MethodResult:
         spread=float(np.std(errors, ddof=1)) if len(errors) > 1 else math.nan,
         eer=float(np.mean(eers)),
         fit_seconds=float(np.median([trial.fit_seconds for trial in trials])),
-        rank=trials[0].rank or 0,
+        rank=trials[0].rank,
         errors=errors,
         eers=eers,
         warned=next((trial.warned for trial in trials if trial.warned), None),

@@ -8,7 +8,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from likewise._validation import at_least, check_finite, check_parameters, either, one_of
+from likewise._validation import (
+    at_least,
+    check_finite,
+    check_parameters,
+    codes_of,
+    either,
+    one_of,
+    shown,
+)
 from likewise.knn import vote
 from likewise.neighbors import nearest
 
@@ -77,7 +85,12 @@ def knn_error(
     train, labels = _rows_and_labels(X_train, y_train, "train", metric)
     test, truth = _rows_and_labels(X_test, y_test, "test", metric)
     ks = _numbers_of_neighbors(n_neighbors, max_neighbors, len(train))
-    classes, codes = np.unique(labels, return_inverse=True)
+    classes, codes = codes_of(labels)
+    if (truth.dtype.kind in "US") != (classes.dtype.kind in "US"):
+        raise ValueError(
+            f"y_train holds labels such as {shown(classes[0])} and y_test such as "
+            f"{shown(truth[0])}, but text is never equal to a number."
+        )
     true_codes = _codes_among(classes, truth)
     _, index = nearest(test, train, int(ks[-1]), n_jobs=n_jobs)
     neighbors = codes[index]

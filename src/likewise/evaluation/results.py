@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class MethodResult:
-    """One method's row of a comparison; its numbers are NaN and 0 where it failed.
+    """One method's row of a comparison; its numbers are NaN and None where it failed.
 
     Attributes
     ----------
@@ -20,8 +20,9 @@ class MethodResult:
         Mean equal error rate on pairs of test rows; NaN if no class has two test rows.
     fit_seconds : float
         Median time of a fit.
-    rank : int
-        Directions that matter to the metric of the first split: its `effective_dimension`.
+    rank : int or None
+        Directions that matter to the metric of the first split: its `effective_dimension`. None
+        where it has no components.
     errors, eers : tuple of float
         kNN test error and equal error rate of each split, in the order of the splits.
     failed : str or None
@@ -35,7 +36,7 @@ class MethodResult:
     spread: float = math.nan
     eer: float = math.nan
     fit_seconds: float = math.nan
-    rank: int = 0
+    rank: int | None = None
     errors: tuple[float, ...] = ()
     eers: tuple[float, ...] = ()
     failed: str | None = None
@@ -87,7 +88,7 @@ def _line(row: MethodResult, width: int) -> str:
         return f"{row.name:{width}}  failed: {row.failed}"
     return (
         f"{row.name:{width}}  {row.error:7.2%}  {row.spread:7.2%}  {row.eer:7.2%}"
-        f"  {row.fit_seconds:7.3f}  {row.rank:5d}"
+        f"  {row.fit_seconds:7.3f}  {'–' if row.rank is None else row.rank:>5}"
     )
 
 

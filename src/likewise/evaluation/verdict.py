@@ -73,7 +73,7 @@ def give_verdict(
         return min(1.0, len(learned) * corrected_t_test(differences, n_train, n_test))
 
     p = p_value(best.errors, baseline.errors)
-    recommended, sentence = _about_neighbours(best, baseline, p, n_neighbors)
+    recommended, sentence = _about_neighbours(best, baseline, p, n_neighbors, len(learned))
     closest = min(learned, key=lambda method: method.eer)
     ahead = closest.eer < baseline.eer
     if ahead and (p := p_value(closest.eers, baseline.eers)) < SIGNIFICANCE:
@@ -86,13 +86,19 @@ def give_verdict(
 
 
 def _about_neighbours(
-    best: MethodResult, baseline: MethodResult, p: float, n_neighbors: int
+    best: MethodResult, baseline: MethodResult, p: float, n_neighbors: int, n_learned: int
 ) -> tuple[str, str]:
     numbers = f"{best.error:.2%} against {baseline.error:.2%} {n_neighbors}-NN test error"
     n_splits = len(best.errors)
-    test = f"corrected paired t-test over {n_splits} splits, p = {p:.2g}"
+    picked = f", times {n_learned} for having picked the best" if n_learned > 1 else ""
+    test = f"corrected paired t-test over {n_splits} splits{picked}, p = {p:.2g}"
+    if n_splits < 2 and best.error < baseline.error:
+        return BASELINE, (
+            f"Use {BASELINE}: {best.name} is ahead, {numbers}, but one split cannot tell skill "
+            "from chance, so learning is not shown to be worth it for neighbours"
+        )
     if n_splits < 2:
-        test = "one split cannot tell"
+        test = "on one split"
     if best.error < baseline.error and p < SIGNIFICANCE:
         return best.name, (
             f"Use {best.name}: it beats {BASELINE}, {numbers}, by more than chance explains "

@@ -147,6 +147,9 @@ class KernelMetricLearner(OnlineMetricLearner):
     def _map(self, X: Any) -> Any:
         return super()._map(X) if self._basis is None else self._map_images(X)
 
+    def _map_about(self, X: Array, origin: Array) -> Any:
+        return super()._map_about(X, origin) if self._basis is None else self._map(X)
+
     def _map_images(self, A: Array, B: Array | None = None) -> Array:
         """Map the images of rows in feature space, or the differences of the images of two."""
         basis, kernel, L = self._basis, self._kernel_for(A.shape[1]), self.components_

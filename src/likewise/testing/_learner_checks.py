@@ -70,6 +70,17 @@ def check_resume_after_load(estimator: Any) -> None:
     np.testing.assert_array_equal(answers(resumed, X), answers(straight, X))
 
 
+def check_a_refused_refit_keeps_the_model(estimator: Any) -> None:
+    """A fit that is refused leaves what was learned before."""
+    X, y = blobs()
+    model = estimator.fit(X, y)
+    before = answers(model, X)
+    spoiled = X.copy()
+    spoiled[2, 1] = np.nan
+    assert_refused(partial(model.fit, spoiled, y), "NaN")
+    np.testing.assert_array_equal(answers(model, X), before)
+
+
 def check_pickle_round_trip(estimator: Any) -> None:
     """A pickled model answers as before, bit for bit."""
     X, y = blobs()
@@ -222,6 +233,7 @@ LEARNER_CHECKS: tuple[Callable[[Any], None], ...] = (
     check_same_bits_for_any_number_of_threads,
     check_file_round_trip,
     check_resume_after_load,
+    check_a_refused_refit_keeps_the_model,
     check_pickle_round_trip,
     check_clone_forgets,
     check_words_as_labels,
