@@ -105,7 +105,7 @@ class OnlineMetricLearner(MetricLearner):
         a, b : array-like of shape (n_features,)
             The two sides.
         same : bool
-            Whether they are alike (or 1/0, or 1/-1).
+            Whether they are alike (or 1 / -1).
 
         Returns
         -------
@@ -417,9 +417,9 @@ def _check_labels(labels: Array, n_rows: int, known: Array) -> None:
 
 
 def _answer(same: Any) -> bool:
-    if isinstance(same, bool | np.bool_ | numbers.Real) and same in (-1, 0, 1):
+    if isinstance(same, bool | np.bool_) or (isinstance(same, numbers.Real) and same in (1, -1)):
         return bool(same == 1)
-    raise ValueError(f"same is {same!r}, but only True/False, 1/0 or 1/-1 are allowed.")
+    raise ValueError(f"same={same!r} is not allowed: only True, False, 1 and -1 are.")
 
 
 def _scale_of(X: Array, pairs: Pairs, squared_lengths: Callable[[Array, Array], Reals]) -> float:
