@@ -192,7 +192,7 @@ class POLA(KernelMetricLearner):
             self.n_iter_ += 1
             # A sweep that changed nothing has judged every pair by the final model.
             settled = self.n_updates_ == updates
-        self.converged_ = settled and worst <= self.beta
+        self.converged_ = bool(settled and worst <= self.beta)
         self.update_bound_ = self._update_bound(X, pairs) if self.converged_ else np.inf
         if not self.converged_:
             warn_user(
