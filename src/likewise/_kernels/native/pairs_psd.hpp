@@ -153,6 +153,15 @@ LIKEWISE_INLINE double negative_eigenvalue(Solver& solver, const double* v, int6
     }
 }
 
+// Whether M - t v v' has no eigenvalue near zero or below it: with one, or with rounding errors
+// that hide it, the solutions for two shifts of very different size would differ, or reach 1.
+template <typename Solver>
+LIKEWISE_INLINE bool is_definite(Solver& solver, const double* v, double unit, double floor) {
+    const double far = solver.solve(v, -floor, unit);
+    const double near = solver.solve(v, -1e-6 * floor, unit);
+    return far > 0 && near < 0.999 && std::abs(near - far) <= 1e-3 * far;
+}
+
 // What rounding can do to an eigenvalue of a matrix with this trace, and ten times that.
 constexpr double kRounding = 1e-13;
 // Below this share of the trace an eigenvalue is sought only in a fresh eigenbasis, where the
@@ -236,7 +245,7 @@ LIKEWISE_INLINE int64_t pair_psd_steps_body(LowRankMetric& m, double& b, const d
             if (weight < 0) {
                 const double floor = (m.count ? kFresh : kRounding) * (trace / unit + 1);
                 x = unit * negative_eigenvalue(solver, direction.data(), d, unit, floor);
-                if (x == 0 && m.count) break;
+                if (x == 0 && m.count && !is_definite(solver, direction.data(), unit, floor)) break;
             }
             m.add(direction.data(), std::copysign(unit, weight));
             trace += weight * length2;
