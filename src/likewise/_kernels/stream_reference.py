@@ -45,6 +45,10 @@ def pair_step(
     return loss, size, b + size * sign
 
 
+# An eigenvalue this close to zero, as a share of all, is no reason for a projection.
+_ROUNDING = 1e-13
+
+
 def pair_steps(
     M: Reals, b: float, V: Reals, sign: Reals, rule: StepRule, max_updates: int
 ) -> Steps:
@@ -201,7 +205,7 @@ def low_rank_psd_steps(
             if steps[k] * y > 0:
                 dense = LowRankMetric(values, rows, weights, count).dense()
                 lowest, vectors = np.linalg.eigh(dense)
-                if lowest[0] < 0:
+                if lowest[0] < -_ROUNDING * np.abs(lowest).sum():
                     rows[count], weights[count] = vectors[:, 0], -lowest[0]
                     count += 1
         k += 1
