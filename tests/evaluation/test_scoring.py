@@ -4,7 +4,6 @@ import pickle
 
 import numpy as np
 import pytest
-from likewise.constraints import random_pairs
 from sklearn.decomposition import PCA
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
@@ -12,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from likewise.batch import FDA, RCA
+from likewise.constraints import random_pairs
 from likewise.datasets import load
 from likewise.evaluation import pair_scorer, verification_curve
 
