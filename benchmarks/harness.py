@@ -92,6 +92,10 @@ class Benchmark:
         """Return our own judgement of a rival's result, or raise `WrongAnswerError`."""
         raise NotImplementedError
 
+    def rates(self, measured: dict[str, float], arrays: Arrays) -> dict[str, float]:
+        """Return further facts that follow from what was measured."""
+        return {}
+
 
 class WrongAnswerError(Exception):
     """The rival's result is not an answer to the question."""
@@ -292,6 +296,7 @@ def _run_dataset(
                         patience=patience,
                     )
                     measured |= bench.score(result, arrays, reference)
+                    measured |= bench.rates(measured, arrays)
                 except WrongAnswerError as error:
                     ended[name] = NoResultError("wrong answer", str(error))
                 except NoResultError as error:

@@ -165,7 +165,7 @@ def _table(results: Results, dataset: str) -> list[str]:
                 "{} [{}–{}]".format(*(_number(value[k]) for k in ("median", "low", "high")))
             )
             cells.append(_ratio(value, ours["values"].get(measure)))
-        cells += [_fact(row["values"], fact) for fact in facts]
+        cells += [_number(row["values"][fact]["median"]) for fact in facts]
         lines.append(_line(cells))
     return lines
 
@@ -187,10 +187,6 @@ def _ratio(value: dict, ours: dict | None) -> str:
 
 def _label(measure: str) -> str:
     return LABELS.get(measure, measure.replace("_", " "))
-
-
-def _fact(values: dict, fact: str) -> str:
-    return _number(values[fact]["median"]) if fact in values else "–"
 
 
 def _number(value: float) -> str:

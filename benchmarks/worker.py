@@ -54,6 +54,7 @@ def main(job_path):
         "cpu_s": cpu_s,
         "peak_mb": peak_mb,
         "baseline_mb": baseline_mb,
+        "product_flops": product_rate(),
         "versions": versions(),
     }
     with open(job["reply"], "w") as file:
@@ -71,6 +72,12 @@ def timed(call, data):
     wall, cpu = time.perf_counter(), time.process_time()
     result = call(data)
     return result, time.perf_counter() - wall, time.process_time() - cpu
+
+
+def product_rate(n=800):
+    """Return this process's rate of matrix products, in operations a second."""
+    square = np.random.RandomState(0).normal(size=(n, n))
+    return 2.0 * n**3 / min(timed(square.dot, square)[1] for _ in range(4))
 
 
 def peak_memory_mb():
