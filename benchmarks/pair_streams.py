@@ -51,7 +51,7 @@ class PairStream(Benchmark):
 def streams(*times):
     """Return the targets of the widths in turn."""
     return tuple(
-        Target(f"stream-{width}*", "warm_s", times=wanted)
+        Target(f"stream-{width}", "warm_s", times=wanted)
         for width, wanted in zip(WIDTHS, times, strict=True)
     )
 
