@@ -154,12 +154,13 @@ LIKEWISE_INLINE double negative_eigenvalue(Solver& solver, const double* v, int6
 }
 
 // Whether M - t v v' has no eigenvalue near zero or below it: with one, or with rounding errors
-// that hide it, the solutions for two shifts of very different size would differ, or reach 1.
+// that hide it, the solutions for two tiny shifts of very different size would differ, or reach 1.
+// What so small a difference can hide moves an eigenvalue by 1e-19 of the size at most.
 template <typename Solver>
 LIKEWISE_INLINE bool is_definite(Solver& solver, const double* v, double unit, double floor) {
-    const double far = solver.solve(v, -floor, unit);
+    const double far = solver.solve(v, -1e-3 * floor, unit);
     const double near = solver.solve(v, -1e-6 * floor, unit);
-    return far > 0 && near < 0.999 && std::abs(near - far) <= 1e-3 * far;
+    return far > 0 && near < 0.999 && std::abs(near - far) <= 1e-6 * far;
 }
 
 // What rounding can do to an eigenvalue of a matrix with this trace, and ten times that.
