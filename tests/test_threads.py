@@ -1,6 +1,8 @@
 """Blocks of rows on threads: order, errors, nesting, forks."""
 
 import os
+import subprocess
+import sys
 import threading
 import time
 
@@ -116,13 +118,35 @@ def test_a_forked_child_has_a_pool_of_its_own():
 
 
 def test_without_threads_the_caller_works_alone(monkeypatch):
-    class NoThreads:
-        def submit(self, work):
-            raise RuntimeError("can't start new thread")
+    def no_thread(self):
+        raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(_threads, "_pool", NoThreads())
-    monkeypatch.setattr(_threads, "_pool_size", 100)
+    monkeypatch.setattr(_threads, "_helpers", [])
+    monkeypatch.setattr(threading.Thread, "start", no_thread)
     assert run_blocks(lambda start, stop: start, 3, 1, 3) == [0, 1, 2]
+
+
+def test_an_interrupt_while_a_helper_starts_does_not_keep_the_process():
+    program = """
+import threading
+from likewise._threads import run_blocks
+
+start = threading.Thread.start
+
+def interrupted(thread):
+    start(thread)
+    raise KeyboardInterrupt
+
+threading.Thread.start = interrupted
+try:
+    run_blocks(lambda start, stop: print("a block ran"), 4, 1, 4)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=30
+    )
+    assert (done.returncode, done.stdout) == (0, "interrupted\n"), done.stderr
 
 
 def test_all_cores_are_no_more_than_a_worker_of_joblib_is_told(monkeypatch):

@@ -12,8 +12,9 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from functools import cache
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 import joblib
@@ -21,9 +22,9 @@ import joblib
 T = TypeVar("T")
 
 _lock = threading.Lock()
-_pool: ThreadPoolExecutor | None = None
-_pool_size = 0
 _inside = threading.local()
+_jobs: SimpleQueue[tuple[Future[None], Callable[[], None]]] = SimpleQueue()
+_helpers: list[threading.Thread] = []
 
 
 def count_threads(n_jobs: int | None = None) -> int:
@@ -109,11 +110,13 @@ def run_blocks(
         finally:
             _inside.block = outer
 
+    futures: list[Future[None]] = []
     with single_threaded_blas():
-        futures = _submit(work, helpers)
         try:
+            _hand_out(work, helpers, futures)
             work()
         except BaseException:
+            stopped.set()  # Ctrl-C may come between two blocks, or while the helpers are called
             _settle(futures)
             raise
         for error in _settle(futures):
@@ -121,21 +124,35 @@ def run_blocks(
     return results
 
 
-def _submit(work: Callable[[], None], helpers: int) -> list[Future[None]]:
-    """Hand ``work`` to the pool ``helpers`` times, widening the pool when it is too small."""
-    global _pool, _pool_size
-    if helpers == 0:
-        return []
-    with _lock:
-        if _pool is None or _pool_size < helpers:
-            if _pool is not None:
-                _pool.shutdown(wait=False)  # what it has begun still finishes
-            _pool, _pool_size = ThreadPoolExecutor(helpers, "likewise"), helpers
-        futures: list[Future[None]] = []
-        with contextlib.suppress(RuntimeError):  # no thread to be had: the caller works alone
-            for _ in range(helpers):
-                futures.append(_pool.submit(work))
-        return futures
+def _hand_out(work: Callable[[], None], helpers: int, futures: list[Future[None]]) -> None:
+    """Ask as many helpers to ``work``, and note in `futures` what each makes of it.
+
+    The helpers are daemon threads of our own. A ThreadPoolExecutor must know each of its threads
+    to end them when the process does, and a Ctrl-C while it starts one makes it forget: the
+    process then never ends.
+    """
+    with _lock, contextlib.suppress(RuntimeError):  # no thread to be had: the caller works alone
+        while len(_helpers) < helpers:
+            helper = threading.Thread(target=_help, args=(_jobs,), name="likewise", daemon=True)
+            helper.start()
+            _helpers.append(helper)
+    for _ in range(min(helpers, len(_helpers))):
+        futures.append(Future())
+        _jobs.put((futures[-1], work))
+
+
+def _help(jobs: SimpleQueue[tuple[Future[None], Callable[[], None]]]) -> None:
+    """Do what is asked, for ever."""
+    while True:
+        future, work = jobs.get()
+        if future.set_running_or_notify_cancel():
+            try:
+                work()
+            except BaseException as error:  # noqa: BLE001, it is raised again by the caller
+                future.set_exception(error)
+            else:
+                future.set_result(None)
+        del future, work  # nothing is kept alive while waiting
 
 
 def _settle(futures: list[Future[None]]) -> list[BaseException]:
@@ -183,8 +200,8 @@ def _controller(scipy_loaded: bool) -> Any:
 
 def _forget_pool() -> None:
     """Start afresh in a forked child: threads do not survive a fork, and a lock may be held."""
-    global _pool, _pool_size, _lock
-    _pool, _pool_size, _lock = None, 0, threading.Lock()
+    global _helpers, _jobs, _lock
+    _helpers, _jobs, _lock = [], SimpleQueue(), threading.Lock()
     _inside.block = False
     _Hold.count = 0
 
