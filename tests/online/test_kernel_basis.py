@@ -10,8 +10,8 @@ from hypothesis.extra import numpy as hnp
 from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kernel
 
 import likewise as lw
+from likewise._kernel_functions import kernel_function
 from likewise.online._kernel_basis import Arrivals, KernelState, squared_lengths
-from likewise.online._kernel_functions import kernel_function
 from likewise.testing._learner_checks import assert_refused
 
 rbf = kernel_function("rbf", {"gamma": 0.3}, 3)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from likewise._kernel_functions import NAMES
 from likewise._kernels import StepRule
 from likewise._validation import (
     Rule,
@@ -22,7 +23,6 @@ from likewise._validation import (
     warn_user,
 )
 from likewise.constraints import Pairs
-from likewise.online._kernel_functions import NAMES
 from likewise.online._kernel_learner import KernelMetricLearner
 from likewise.online._pair_state import PairState, Projection
 
