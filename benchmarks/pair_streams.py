@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.harness import OURS, Benchmark, Rival, Target, WrongAnswerError, benchmark
-from benchmarks.rivals.with_numpy import pair_stream
+from benchmarks.rivals.with_numpy import kernel_pola, pair_stream
 
 WIDTHS = (16, 64, 164, 256, 768)
 
@@ -57,13 +57,14 @@ def streams(*times):
 
 
 DATASETS = [f"stream-{width}" for width in WIDTHS]
+SINGLE = [f"{name}/float32" for name in DATASETS]
 RIVALS = {
     OURS: Rival("with_likewise:pair_stream"),
     "NumPy, one by one": Rival("with_numpy:pair_stream"),
 }
 
 
-@benchmark("pairs-all-update", datasets=[*DATASETS, "stream-164/float32"], threads=1)
+@benchmark("pairs-all-update", datasets=[*DATASETS, *SINGLE], threads=1)
 class AllUpdate(PairStream):
     """PALS (-): every pair changes the model; the constraints are applied at the end.
 
@@ -74,7 +75,7 @@ class AllUpdate(PairStream):
     targets = streams(12, 12, 12, 9, 12)
 
 
-@benchmark("pairs-few-update", datasets=DATASETS, threads=1)
+@benchmark("pairs-few-update", datasets=[*DATASETS, *SINGLE], threads=1)
 class FewUpdate(PairStream):
     """PA-I (-), from a model that is mostly right: few pairs change it.
 
@@ -108,3 +109,72 @@ class AllProjected(PairStream):
     most_pairs = {16: 4000, 64: 2000, 164: 800, 256: 500, 768: 128}
     facts = ("cpu_s", "pairs_per_s", "active_share")
     targets = streams(5, 10, 10, 10, 15)
+
+
+@benchmark("pairs-all-update-2", datasets=DATASETS, threads=2)
+class AllUpdateOnTwoThreads(AllUpdate):
+    """The same with two threads for everybody.
+
+    Ours gives the same bits on any number of cores, and so keeps the products of a block on one.
+    """
+
+    targets = ()
+
+
+@benchmark("pairs-few-update-2", datasets=DATASETS, threads=2)
+class FewUpdateOnTwoThreads(FewUpdate):
+    """The same with two threads for everybody."""
+
+    targets = ()
+
+
+@benchmark("pairs-one-by-one", datasets=["stream-64"], threads=1)
+class OneByOne(PairStream):
+    """PALS (-), each pair learned when it comes: `learn_pair`."""
+
+    rivals = {
+        OURS: Rival("with_likewise:pairs_one_by_one"),
+        "NumPy, one by one": Rival("with_numpy:pair_stream"),
+    }
+    most_pairs = {64: 20_000}
+    facts = ("cpu_s", "pairs_per_s", "active_share")
+    targets = (Target("stream-64", "warm_s", times=3),)
+
+
+@benchmark("kernel-pola", datasets=["digits"], threads=1, repeats=1)
+class KernelPOLA(Benchmark):
+    """POLA with the kernel exp(-γ‖x - z‖²): 2000 pairs of handwritten digits, as they come.
+
+    The rival rebuilds its Gram matrix at every update.
+    """
+
+    rivals = {
+        OURS: Rival("with_likewise:kernel_pola"),
+        "NumPy, Gram matrix rebuilt": Rival("with_numpy:kernel_pola"),
+    }
+    facts = ("cpu_s", "updates")
+    targets = (Target("digits", "warm_s", times=10),)
+
+    def prepare(self, X, y, seed):
+        random = np.random.default_rng(seed)
+        X = X / np.sqrt(np.square(X - X.mean(axis=0)).sum(axis=1).mean())
+        X, y = X[: len(X) // 2 * 2], y[: len(X) // 2 * 2]
+        pairs = random.integers(0, len(X), (4000, 2))
+        pairs = pairs[pairs[:, 0] != pairs[:, 1]][: min(2000, 2 * len(X))]
+        return {
+            "X": X,
+            "pairs": pairs,
+            "same": y[pairs[:, 0]] == y[pairs[:, 1]],
+            "gamma": np.asarray(0.5),
+            "A": X[0::2],
+            "B": X[1::2],
+        }
+
+    def reference(self, arrays):
+        return kernel_pola(threads=1)(arrays)
+
+    def score(self, result, arrays, reference):
+        error = np.abs(result["distance"] - reference["distance"]).max()
+        if not error < 1e-6 * reference["distance"].max():
+            raise WrongAnswerError(f"Distances are {error:.1e} away from the other's")
+        return {"updates": int(result["n_updates"])}

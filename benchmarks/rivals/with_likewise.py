@@ -24,21 +24,50 @@ def fit(threads, name):
     return fit_one
 
 
+def _pa_metric(data):
+    from likewise import PAMetric
+
+    return PAMetric(
+        str(data["variant"]),
+        float(data["C"]),
+        psd=str(data["psd"]),
+        init=(data["M"], float(data["b"])),
+        scale=1.0,
+    )
+
+
 def pair_stream(threads):
     import numpy as np
 
-    from likewise import PAMetric
+    def learn(data):
+        pairs = np.arange(len(data["X"])).reshape(-1, 2)
+        model = _pa_metric(data).partial_fit_pairs(data["X"], pairs, data["same"])
+        return {"M": model._state.dense(), "n_updates": model.n_updates_}
+
+    return learn
+
+
+def pairs_one_by_one(threads):
+    def learn(data):
+        model = _pa_metric(data)
+        for a, b, same in zip(data["X"][0::2], data["X"][1::2], data["same"].tolist(), strict=True):
+            model.learn_pair(a, b, same)
+        return {"M": model._state.dense(), "n_updates": model.n_updates_}
+
+    return learn
+
+
+def kernel_pola(threads):
+    from likewise import POLA
 
     def learn(data):
-        model = PAMetric(
-            str(data["variant"]),
-            float(data["C"]),
-            psd=str(data["psd"]),
-            init=(data["M"], float(data["b"])),
-            scale=1.0,
+        model = POLA(
+            kernel="rbf", kernel_params={"gamma": float(data["gamma"])}, scale=1.0, tol=1e-9
         )
-        pairs = np.arange(len(data["X"])).reshape(-1, 2)
-        model.partial_fit_pairs(data["X"], pairs, data["same"])
-        return {"M": model._state.dense(), "n_updates": model.n_updates_}
+        model.partial_fit_pairs(data["X"], data["pairs"], data["same"])
+        return {
+            "distance": model.pair_distance(data["A"], data["B"]),
+            "n_updates": model.n_updates_,
+        }
 
     return learn

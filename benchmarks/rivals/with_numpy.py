@@ -82,3 +82,46 @@ def pair_stream(threads):
         return {"M": M, "n_updates": n_updates}
 
     return learn
+
+
+def kernel_pola(threads):
+    """POLA over the pairs learned so far: M = Σ A_ij δ_i δ_jᵀ, the Gram matrix built anew each time.
+
+    The eigenvalues of M are those of RᵀAR where RRᵀ is the Gram matrix of the differences δ.
+    """
+
+    def learn(data):
+        X, gamma = data["X"], float(data["gamma"])
+
+        def kernel(P, Q):
+            sqdist = np.square(P).sum(1)[:, None] + np.square(Q).sum(1) - 2 * P @ Q.T
+            return np.exp(-gamma * np.maximum(sqdist, 0))
+
+        def inner(P, Q):
+            """Inner products of differences of pairs in feature space."""
+            (a, b), (c, d) = (X[P[:, 0]], X[P[:, 1]]), (X[Q[:, 0]], X[Q[:, 1]])
+            return kernel(a, c) - kernel(a, d) - kernel(b, c) + kernel(b, d)
+
+        learned, A, b = np.empty((0, 2), np.int64), np.empty((0, 0)), 0.0
+        for pair, y in zip(data["pairs"], np.where(data["same"], 1.0, -1.0), strict=True):
+            g = inner(learned, pair[None])[:, 0]
+            loss = 1 - y * (b - g @ A @ g)
+            if loss <= 0:
+                continue
+            length2 = inner(pair[None], pair[None])[0, 0]
+            step = loss / (1 + length2**2)
+            learned = np.vstack([learned, pair])
+            A = np.pad(A, (0, 1))
+            A[-1, -1] = -step * y
+            b = max(1.0, b + step * y)
+            values, vectors = np.linalg.eigh(inner(learned, learned))
+            kept = values > 1e-12 * values[-1]
+            root = vectors[:, kept] * np.sqrt(values[kept])
+            back = vectors[:, kept] / np.sqrt(values[kept])
+            values, vectors = np.linalg.eigh(root.T @ A @ root)
+            A = back @ (vectors * np.maximum(values, 0)) @ vectors.T @ back.T
+        difference = inner(np.arange(len(X)).reshape(-1, 2), learned)
+        q = np.einsum("nk,kl,nl->n", difference, A, difference)
+        return {"distance": np.sqrt(np.maximum(q, 0)), "n_updates": len(learned)}
+
+    return learn

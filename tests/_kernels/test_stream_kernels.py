@@ -67,6 +67,16 @@ def case_for(name, kind, d, rule, max_updates=10**9, seed=0):
     # A matrix that makes vᵀMv of the order of 1, whatever the length of v.
     scale = {"tiny": 1e60, "huge": 1e-70}.get(kind, 1.0)
     M = psd_matrix(rng, d, kind, scale)
+    if name == "pair_differences":
+        X = np.concatenate([V, rng.normal(size=(3, d)) * np.abs(V).max(initial=0)])
+        X = X.astype(np.float32 if kind == "random" else np.float64)
+        pairs = rng.integers(0, len(X), (len(V), 2))
+        return lambda: (X, pairs, 0.7)
+    if name == "triangle_quadratics":
+        return lambda: (V, V @ np.tril(M), M.diagonal().copy())
+    if name == "signed_rows":
+        weights = np.where(rng.random(len(V)) < 0.2, 0.0, sign * rng.random(len(V)))
+        return lambda: (V, weights)
     if name == "pair_step":
         V = V if len(V) else np.zeros((1, d))
         side = rng.normal(size=d) * np.abs(V).max(initial=0)
@@ -145,6 +155,22 @@ def expected_outcomes(name, kind, d):
         outcome(getattr(stream_reference, name), case_for(name, kind, d, rule, seed=number)())
         for number, rule in enumerate(RULES)
     ]
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e200])
+def test_differences_that_are_no_numbers_or_too_long_are_told(bad):
+    X = np.ones((3, 20))
+    X[2, 7] = bad
+    pairs = np.array([[0, 1], [1, 2], [2, 2]])
+    assert not _kernels.pair_differences(X, pairs, 1.0)[1] <= stream_common.LONGEST2
+    assert _kernels.pair_differences(X, pairs[:1], 1.0)[1] == 0
+
+
+@needs_native
+def test_differences_of_rows_that_are_not_there():
+    V = np.empty((1, 2))
+    with pytest.raises(IndexError, match="within X"):
+        _native.pair_differences(np.ones((3, 2)), np.array([[0, 3]]), 1.0, V)
 
 
 @needs_native

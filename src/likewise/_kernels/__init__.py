@@ -16,10 +16,13 @@ NAMES = ("laplacian_apply", "pair_sqdist", "radius_scan")
 STREAM_NAMES = (
     "low_rank_psd_steps",
     "pair_block_steps",
+    "pair_differences",
     "pair_gram_steps",
     "pair_psd_steps",
     "pair_step",
     "pair_steps",
+    "signed_rows",
+    "triangle_quadratics",
 )
 
 
@@ -44,20 +47,26 @@ if BACKEND == "native":
     from likewise._kernels.stream_compiled import (
         low_rank_psd_steps,
         pair_block_steps,
+        pair_differences,
         pair_gram_steps,
         pair_psd_steps,
         pair_step,
         pair_steps,
+        signed_rows,
+        triangle_quadratics,
     )
 else:
     from likewise._kernels.reference import laplacian_apply, pair_sqdist, radius_scan
     from likewise._kernels.stream_reference import (
         low_rank_psd_steps,
         pair_block_steps,
+        pair_differences,
         pair_gram_steps,
         pair_psd_steps,
         pair_step,
         pair_steps,
+        signed_rows,
+        triangle_quadratics,
     )
 
 __all__ = [
@@ -72,10 +81,13 @@ __all__ = [
     "laplacian_apply",
     "low_rank_psd_steps",
     "pair_block_steps",
+    "pair_differences",
     "pair_gram_steps",
     "pair_psd_steps",
     "pair_sqdist",
     "pair_step",
     "pair_steps",
     "radius_scan",
+    "signed_rows",
+    "triangle_quadratics",
 ]

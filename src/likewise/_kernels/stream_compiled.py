@@ -5,7 +5,28 @@ from __future__ import annotations
 import numpy as np
 
 import likewise._kernels._native as _native
+from likewise._kernels.common import Floats, Indices
 from likewise._kernels.stream_common import LowRankMetric, Reals, StepRule, Steps
+
+
+def pair_differences(X: Floats, pairs: Indices, scale: float) -> tuple[Reals, float]:
+    """See `likewise._kernels.stream_reference.pair_differences`."""
+    V = np.empty((len(pairs), X.shape[1]))
+    return V, _native.pair_differences(X, pairs, scale, V)
+
+
+def triangle_quadratics(V: Reals, half: Reals, diagonal: Reals) -> Reals:
+    """See `likewise._kernels.stream_reference.triangle_quadratics`."""
+    q = np.empty(len(V))
+    _native.triangle_quadratics(V, half, diagonal, q)
+    return q
+
+
+def signed_rows(V: Reals, weights: Reals) -> tuple[Reals, Reals]:
+    """See `likewise._kernels.stream_reference.signed_rows`."""
+    rows = np.empty_like(V)
+    positive = _native.signed_rows(V, weights, rows)
+    return rows[:positive], rows[positive : np.count_nonzero(weights)]
 
 
 def pair_step(

@@ -8,7 +8,52 @@ from __future__ import annotations
 
 import numpy as np
 
+from likewise._kernels.common import Floats, Indices
 from likewise._kernels.stream_common import LONGEST2, LowRankMetric, Reals, StepRule, Steps
+
+
+def pair_differences(X: Floats, pairs: Indices, scale: float) -> tuple[Reals, float]:
+    """Return the scaled difference of each pair, and the largest squared length among them.
+
+    Parameters
+    ----------
+    X : array of shape (n_rows, d), float32 or float64, C-contiguous
+    pairs : int64 array of shape (n, 2)
+        Row numbers.
+    scale : float
+        What the differences are multiplied by.
+
+    Returns
+    -------
+    V : float64 array of shape (n, d)
+        ``scale * (X[pairs[:, 0]] - X[pairs[:, 1]])``.
+    longest2 : float
+        NaN if some difference is not a number, infinity if one is too long for a number.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        V = np.subtract(X[pairs[:, 0]], X[pairs[:, 1]], dtype=np.float64)
+        V *= scale
+        return V, float(np.einsum("nd,nd->n", V, V).max(initial=0.0))
+
+
+def triangle_quadratics(V: Reals, half: Reals, diagonal: Reals) -> Reals:
+    """Return ``vᵀMv`` of each row, from ``half = V tril(M)`` and the diagonal of M.
+
+    With M symmetric that is ``2 vᵀ tril(M) v - Σ Mⱼⱼ vⱼ²``.
+    """
+    return np.asarray(2 * np.einsum("nd,nd->n", half, V) - np.square(V) @ diagonal)
+
+
+def signed_rows(V: Reals, weights: Reals) -> tuple[Reals, Reals]:
+    """Return ``√|w| v`` for the rows of positive and for those of negative weight.
+
+    With them ``Σ w v vᵀ`` is a difference of two Gram matrices.
+    """
+    positive, negative = weights > 0, weights < 0
+    return (
+        V[positive] * np.sqrt(weights[positive])[:, None],
+        V[negative] * np.sqrt(-weights[negative])[:, None],
+    )
 
 
 def pair_step(
@@ -127,7 +172,7 @@ def pair_gram_steps(
     Parameters
     ----------
     gram : float64 array of shape (n, n)
-        ``V @ V.T``.
+        ``V @ V.T``, of which only the upper triangle is read.
     q, b, sign, rule, max_updates
         As in `pair_block_steps`.
 

@@ -7,7 +7,7 @@ from functools import partial
 
 from likewise.base import MetricLearner
 from likewise.batch import FDA, RCA, Euclidean, Whitening
-from likewise.online import PAMetric
+from likewise.online import POLA, PAMetric
 
 METHODS: dict[str, Callable[[], MetricLearner]] = {
     "Euclidean": Euclidean,
@@ -15,4 +15,5 @@ METHODS: dict[str, Callable[[], MetricLearner]] = {
     "RCA": RCA,
     "FDA": FDA,
     "PAMetric": partial(PAMetric, "PA-I", C=0.1, random_state=0),
+    "POLA": partial(POLA, 10.0, max_iter=2, random_state=0),
 }

@@ -15,9 +15,9 @@ from likewise.constraints import Pairs, as_pairs
 from likewise.knn import vote
 from likewise.neighbors import nearest
 from likewise.online._learner import OnlineMetricLearner
-from likewise.online._pair_state import advance
+from likewise.online._pair_state import Grams, advance
 
-_CHUNK = 8192  # pairs whose differences are in memory at a time
+_CHUNK = 2048  # pairs whose differences are in memory at a time
 _MOST_NEIGHBORS = 25
 
 
@@ -60,7 +60,7 @@ def tune_C(  # noqa: N802 - C is the field's name
     """Choose C of an online learner: one pass over the pairs for all values at once.
 
     Each value takes the steps that ``fit_pairs`` with ``max_iter=1, shuffle=False`` would take;
-    rows are looked up, subtracted and scaled once for all of them.
+    rows are looked up, subtracted, scaled and multiplied with each other once for all of them.
 
     Parameters
     ----------
@@ -143,11 +143,11 @@ def _learn_together(learners: list[Any], X: NDArray[Any], pairs: Pairs) -> None:
     with single_threaded_blas():
         for start in range(0, len(pairs), _CHUNK):
             chosen = slice(start, start + _CHUNK)
-            left, right = pairs.index[chosen].T
-            V = first._differences(X[left], X[right])
+            V = first._differences(X, pairs.index[chosen])
+            grams = Grams()
             for learner in learners:
                 rule, psd = learner._step_rule(), learner._projection()
-                advance(learner._state, V, sign[chosen], rule, psd)
+                advance(learner._state, V, sign[chosen], rule, psd, grams)
 
 
 def _best_vote(

@@ -22,6 +22,7 @@ from likewise.online._pair_state import PairState
 from likewise.online._sweep import Differences, sweep
 
 Array = NDArray[Any]
+Index = NDArray[np.int64]
 Reals = NDArray[np.float64]
 
 _ARRIVALS = 128  # pairs whose kernel values are in memory at a time
@@ -50,21 +51,19 @@ class KernelMetricLearner(OnlineMetricLearner):
         self._kernel_used = (self.kernel, dict(self.kernel_params or {}))
         return KernelState.begin(n_features, self.budget)
 
-    def _squared_lengths(self, first: Array, second: Array) -> Reals:
+    def _squared_lengths(self, X: Array, index: Index) -> Reals:
         if self.kernel is None:
-            return super()._squared_lengths(first, second)
-        kernel = kernel_function(self.kernel, self.kernel_params or {}, first.shape[1])
-        starts = range(0, len(first), _LENGTHS)
-        parts = [slice(start, start + _LENGTHS) for start in starts]
-        return np.concatenate(
-            [squared_lengths(kernel, _exact(first[part]), _exact(second[part])) for part in parts]
-        )
+            return super()._squared_lengths(X, index)
+        kernel = kernel_function(self.kernel, self.kernel_params or {}, X.shape[1])
+        starts = range(0, len(index), _LENGTHS)
+        parts = [index[start : start + _LENGTHS] for start in starts]
+        return np.concatenate([squared_lengths(kernel, *_sides(X, part)) for part in parts])
 
-    def _advance(self, state: PairState, first: Array, second: Array, sign: Reals) -> None:
+    def _advance(self, state: PairState, X: Array, index: Index, sign: Reals) -> None:
         if isinstance(state, KernelState):
-            self._sweep(state, first, second, sign, 0.0)
+            self._sweep(state, X, index, sign, 0.0)
         else:
-            super()._advance(state, first, second, sign)
+            super()._advance(state, X, index, sign)
 
     def _advance_by_one(self, state: PairState, first: Reals, second: Reals, sign: float) -> float:
         if not isinstance(state, KernelState):
@@ -72,25 +71,25 @@ class KernelMetricLearner(OnlineMetricLearner):
         if not (np.isfinite(first).all() and np.isfinite(second).all()):
             return np.nan
         with single_threaded_blas():
-            losses = self._sweep(state, first[None], second[None], np.array([sign]), 0.0)
+            sides, pair = np.array([first, second]), np.array([[0, 1]])
+            losses = self._sweep(state, sides, pair, np.array([sign]), 0.0)
         return float(losses[0])
 
     def _sweep(
-        self, state: PairState, first: Array, second: Array, sign: Reals, least_loss: float
+        self, state: PairState, X: Array, index: Index, sign: Reals, least_loss: float
     ) -> Reals:
         """Take pairs in place; those whose loss does not exceed `least_loss` change nothing."""
         if not isinstance(state, KernelState):
-            rows = Differences(self._differences(first, second))
+            rows = Differences(self._differences(X, index))
             return sweep(state, rows, sign, self._step_rule(), least_loss)
-        kernel = self._kernel_for(first.shape[1])
+        kernel = self._kernel_for(X.shape[1])
         losses = []
         for start in range(0, len(sign), _ARRIVALS):
             part = slice(start, start + _ARRIVALS)
             arrivals = Arrivals(
                 state,
                 kernel,
-                _exact(first[part]),
-                _exact(second[part]),
+                *_sides(X, index[part]),
                 scale=self.scale_,
                 tolerance=self.tol,
                 budget=self.budget,
@@ -187,8 +186,9 @@ class KernelMetricLearner(OnlineMetricLearner):
             check_kernel(self.kernel, self.kernel_params or {})
 
 
-def _exact(rows: Array) -> Reals:
-    return np.ascontiguousarray(rows, dtype=np.float64)
+def _sides(X: Array, index: Index) -> tuple[Reals, Reals]:
+    """Return the first and the second rows of pairs, in full precision."""
+    return X[index[:, 0]].astype(np.float64), X[index[:, 1]].astype(np.float64)
 
 
 def _distance(

@@ -13,19 +13,20 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from likewise import _files
-from likewise._kernels import StepRule
+from likewise._kernels import StepRule, pair_differences, pair_sqdist
 from likewise._kernels.stream_common import LONGEST2
 from likewise._threads import single_threaded_blas
 from likewise._validation import TableLike, check_labelled, check_rows
 from likewise.base import MetricLearner, fitting
 from likewise.constraints import Pairs, as_pairs, random_pairs
 from likewise.metric import canonical_components
-from likewise.online._pair_state import PairState, Projection, advance, advance_by_pair, learnable
+from likewise.online._pair_state import PairState, Projection, advance, advance_by_pair
 
 Array = NDArray[Any]
+Index = NDArray[np.int64]
 Reals = NDArray[np.float64]
 
-_CHUNK = 8192  # pairs whose differences are in memory at a time
+_CHUNK = 1 << 17  # numbers in the differences that are in memory at a time: a cache holds them
 
 
 @_files.record
@@ -75,14 +76,13 @@ class OnlineMetricLearner(MetricLearner):
         M, b = self._first_model(n_features)
         return PairState.start(M / scale**2, b, self._projection())
 
-    def _squared_lengths(self, first: Array, second: Array) -> Reals:
+    def _squared_lengths(self, X: Array, index: Index) -> Reals:
         """Return the squared length of each difference, before any scaling."""
-        difference = np.subtract(first, second, dtype=np.float64)
-        return np.asarray(np.square(difference).sum(axis=1))
+        return pair_sqdist(X, *np.ascontiguousarray(index.T))
 
-    def _advance(self, state: PairState, first: Array, second: Array, sign: Reals) -> None:
-        """Take pairs, given by their two sides, in place."""
-        V = self._differences(first, second)
+    def _advance(self, state: PairState, X: Array, index: Index, sign: Reals) -> None:
+        """Take pairs of rows of X in place."""
+        V = self._differences(X, index)
         advance(state, V, sign, self._step_rule(), self._projection())
 
     def _advance_by_one(self, state: PairState, first: Reals, second: Reals, sign: float) -> float:
@@ -348,13 +348,13 @@ class OnlineMetricLearner(MetricLearner):
         state = deepcopy(self._state) if known else self._begin(X.shape[1], None)
         records = []
         sign = np.where(pairs.same, 1.0, -1.0)
-        stride = self.record_every or _CHUNK
+        chunk = max(256, _CHUNK // X.shape[1])
+        stride = self.record_every or chunk
         start = 0
         with single_threaded_blas():
             while start < len(pairs):
-                stop = min(start + min(_CHUNK, stride - state.n_events % stride), len(pairs))
-                first, second = X[pairs.index[start:stop, 0]], X[pairs.index[start:stop, 1]]
-                advance(state, first, second, sign[start:stop])
+                stop = min(start + min(chunk, stride - state.n_events % stride), len(pairs))
+                advance(state, X, pairs.index[start:stop], sign[start:stop])
                 if self.record_every and state.n_events % stride == 0:
                     records.append(_entry(state))
                 start = stop
@@ -363,10 +363,9 @@ class OnlineMetricLearner(MetricLearner):
         self._append(records)
         return self
 
-    def _differences(self, first: Array, second: Array) -> Reals:
-        V = np.subtract(first, second, dtype=np.float64)
-        V *= self.scale_
-        if not learnable(V):
+    def _differences(self, X: Array, index: Index) -> Reals:
+        V, longest2 = pair_differences(X, index, self.scale_)
+        if not longest2 <= LONGEST2:
             self._refuse(V / self.scale_)
         return V
 
@@ -422,14 +421,9 @@ def _answer(same: Any) -> bool:
     raise ValueError(f"same={same!r} is not allowed: only True, False, 1 and -1 are.")
 
 
-def _scale_of(X: Array, pairs: Pairs, squared_lengths: Callable[[Array, Array], Reals]) -> float:
+def _scale_of(X: Array, pairs: Pairs, squared_lengths: Callable[[Array, Index], Reals]) -> float:
     """Return the factor that makes the median squared distance of the same pairs 1."""
-    length2 = np.concatenate(
-        [
-            squared_lengths(X[part[:, 0]], X[part[:, 1]])
-            for part in np.array_split(pairs.index, -(-len(pairs) // _CHUNK))
-        ]
-    )
+    length2 = squared_lengths(X, pairs.index)
     for chosen in (length2[pairs.same], length2):
         typical = float(np.median(chosen[chosen > 0])) if (chosen > 0).any() else 0.0
         if typical == np.inf:

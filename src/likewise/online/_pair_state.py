@@ -103,6 +103,19 @@ class PairState:
         return self.matrix
 
 
+class Grams:
+    """Inner products of blocks of events, kept for other learners that take the same events."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, Reals] = {}
+
+    def of(self, start: int, block: Reals) -> Reals:
+        """Return those of the block that begins with event `start`."""
+        if start not in self._known:
+            self._known[start] = _upper_gram(block)
+        return self._known[start]
+
+
 def step(
     state: PairState, V: Reals, sign: Reals, rule: StepRule, psd: Projection
 ) -> tuple[PairState, Reals]:
@@ -111,7 +124,14 @@ def step(
     return after, advance(after, V, sign, rule, psd)
 
 
-def advance(state: PairState, V: Reals, sign: Reals, rule: StepRule, psd: Projection) -> Reals:
+def advance(
+    state: PairState,
+    V: Reals,
+    sign: Reals,
+    rule: StepRule,
+    psd: Projection,
+    grams: Grams | None = None,
+) -> Reals:
     """Take events in place and return the hinge loss of each before its update.
 
     Parameters
@@ -126,11 +146,14 @@ def advance(state: PairState, V: Reals, sign: Reals, rule: StepRule, psd: Projec
         The size of a step.
     psd : "each", "end" or int
         When the constraints are applied: after every update, not here, or every so many updates.
+    grams : Grams, optional
+        Shared by several learners of the same events.
     """
     signed = np.empty(len(V))
     taken = 0
     while taken < len(V):
-        done = _take(state, V[taken:], sign[taken:], rule, psd)
+        shared = grams if taken == 0 else None
+        done = _take(state, V[taken:], sign[taken:], rule, psd, shared)
         state.b = done.b
         _note_updates(state, int(np.count_nonzero(done.steps)), psd)
         signed[taken : taken + done.taken] = done.losses
@@ -212,7 +235,14 @@ def _note_updates(state: PairState, updates: int, psd: Projection) -> None:
             state.since_projection = 0
 
 
-def _take(state: PairState, V: Reals, sign: Reals, rule: StepRule, psd: Projection) -> Steps:
+def _take(
+    state: PairState,
+    V: Reals,
+    sign: Reals,
+    rule: StepRule,
+    psd: Projection,
+    grams: Grams | None = None,
+) -> Steps:
     """Take some of the events, at least one, as far as no projection or refresh is due."""
     if state.form is not None:
         return _take_in_eigenbasis(state.form, state.b, V, sign, rule)
@@ -222,7 +252,7 @@ def _take(state: PairState, V: Reals, sign: Reals, rule: StepRule, psd: Projecti
     room = psd - state.since_projection if isinstance(psd, int) else len(V)
     if len(V) < _FEW or V.shape[1] <= _SMALL:
         return _kernels.pair_steps(M, state.b, V, sign, rule, room)
-    return _take_in_blocks(M, state.b, V, sign, rule, room)
+    return _take_in_blocks(M, state.b, V, sign, rule, room, grams)
 
 
 def _take_in_eigenbasis(form: EigenForm, b: float, V: Reals, sign: Reals, rule: StepRule) -> Steps:
@@ -235,7 +265,15 @@ def _take_in_eigenbasis(form: EigenForm, b: float, V: Reals, sign: Reals, rule: 
     return done
 
 
-def _take_in_blocks(M: Reals, b: float, V: Reals, sign: Reals, rule: StepRule, room: int) -> Steps:
+def _take_in_blocks(
+    M: Reals,
+    b: float,
+    V: Reals,
+    sign: Reals,
+    rule: StepRule,
+    room: int,
+    grams: Grams | None,
+) -> Steps:
     """Take events block by block: two matrix products a block, and the same steps.
 
     Only the lower triangle of M (as BLAS counts, by columns) is kept up to date in between.
@@ -246,20 +284,20 @@ def _take_in_blocks(M: Reals, b: float, V: Reals, sign: Reals, rule: StepRule, r
     many_update = True
     while taken < len(V) and room > 0:
         block = V[taken : taken + _BLOCK]
-        # vᵀMv = 2 vᵀ(lower part)v - Σ Mᵢᵢvᵢ²: half the work of a full product.
+        # The lower part is enough for vᵀMv, and half the work of a full product.
         half = blas.dtrmm(1.0, by_columns, block.T, lower=1)
-        q = 2 * np.einsum("kd,dk->k", block, half) - np.square(block) @ M.diagonal()
+        q = _kernels.triangle_quadratics(block, half.T, M.diagonal().copy())
         answers = sign[taken : taken + _BLOCK]
-        if many_update:
-            done = _kernels.pair_gram_steps(block @ block.T, q, b, answers, rule, room)
+        if many_update or grams is not None:
+            gram = _upper_gram(block) if grams is None else grams.of(taken, block)
+            done = _kernels.pair_gram_steps(gram, q, b, answers, rule, room)
         else:
             done = _kernels.pair_block_steps(block, q, b, answers, rule, room)
         b = done.b
-        weight = -done.steps * sign[taken : taken + done.taken]
-        for direction in (1.0, -1.0):
-            chosen = np.flatnonzero(direction * weight > 0)
-            if len(chosen):
-                rows = block[chosen] * np.sqrt(direction * weight[chosen])[:, None]
+        weights = -done.steps * sign[taken : taken + done.taken]
+        added, removed = _kernels.signed_rows(block[: done.taken], weights)
+        for direction, rows in ((1.0, added), (-1.0, removed)):
+            if len(rows):
                 blas.dsyrk(direction, rows.T, beta=1.0, c=by_columns, lower=1, overwrite_c=1)
         losses[taken : taken + done.taken] = done.losses
         steps[taken : taken + done.taken] = done.steps
@@ -269,6 +307,11 @@ def _take_in_blocks(M: Reals, b: float, V: Reals, sign: Reals, rule: StepRule, r
         taken += done.taken
     _mirror(by_columns)
     return Steps(taken, b, losses[:taken], steps[:taken])
+
+
+def _upper_gram(V: Reals) -> Reals:
+    """Return the upper triangle of ``V @ V.T``, and zeros below."""
+    return np.asarray(blas.dsyrk(1.0, V.T, trans=1, lower=1).T)
 
 
 def _mirror(M: Reals) -> None:

@@ -27,6 +27,7 @@ from likewise.online._kernel_learner import KernelMetricLearner
 from likewise.online._pair_state import PairState, Projection
 
 Array = NDArray[Any]
+Index = NDArray[np.int64]
 Reals = NDArray[np.float64]
 
 
@@ -67,7 +68,9 @@ class POLA(KernelMetricLearner):
     beta : float
         Between 0 and 1: the loss that `fit` and `fit_pairs` tolerate.
     max_iter : int
-        Sweeps of `fit` and `fit_pairs` over the pairs.
+        At most so many sweeps of `fit` and `fit_pairs` over the pairs. With ``gamma=0`` losses
+        above `beta` after them cause a warning; with more, where pairs need not be separable, it
+        is how long to learn.
     scale : "auto" or float
         What differences are multiplied by inside (in feature space, if there is a kernel), since
         the margin 1 fixes a scale. "auto" makes the median squared length of the *same* pairs 1
@@ -181,9 +184,9 @@ class POLA(KernelMetricLearner):
         self._state = self._begin(X.shape[1], (X, pairs))
         worst, settled, self.n_iter_ = 0.0, False, 0
 
-        def learn(state: PairState, first: Array, second: Array, sign: Reals) -> None:
+        def learn(state: PairState, X: Array, index: Index, sign: Reals) -> None:
             nonlocal worst
-            worst = max(worst, self._sweep(state, first, second, sign, self.beta).max())
+            worst = max(worst, self._sweep(state, X, index, sign, self.beta).max())
 
         while self.n_iter_ < self.max_iter and not settled:
             order = random.permutation(len(pairs)) if self.shuffle else np.arange(len(pairs))
@@ -194,7 +197,7 @@ class POLA(KernelMetricLearner):
             settled = self.n_updates_ == updates
         self.converged_ = bool(settled and worst <= self.beta)
         self.update_bound_ = self._update_bound(X, pairs) if self.converged_ else np.inf
-        if not self.converged_:
+        if not self.converged_ and self.gamma == 0:  # γ > 0 asks for passes, not for separation
             warn_user(
                 f"POLA stopped after {counted(self.n_iter_, 'sweep')} with a loss of {worst:.3g} "
                 f"on some pair, above beta={self.beta:g}: the pairs may not be separable, or need "
@@ -205,7 +208,7 @@ class POLA(KernelMetricLearner):
 
     def _update_bound(self, X: Array, pairs: Pairs) -> float:
         """Return R(‖M*‖² + b*²)/β² of the separating model (M, b)/(1 - β)."""
-        lengths2 = self._squared_lengths(X[pairs.index[:, 0]], X[pairs.index[:, 1]])
+        lengths2 = self._squared_lengths(X, pairs.index)
         R = 1 + (lengths2.max() * self.scale_**2) ** 2 + self.gamma
         size2 = np.square(self._state.dense()).sum() + self._state.b**2
         return float(R * size2 / (self.beta * (1 - self.beta)) ** 2)

@@ -9,6 +9,7 @@
 
 #include <stdexcept>
 
+#include "pair_rows.hpp"
 #include "pairs_online.hpp"
 #include "pairs_psd.hpp"
 
@@ -46,6 +47,42 @@ likewise::StepRule rule_of(int variant, double C, double slack, double tolerance
 
 int64_t rows_of(const Events& V) { return static_cast<int64_t>(V.shape(0)); }
 int64_t features_of(const Events& V) { return static_cast<int64_t>(V.shape(1)); }
+
+template <typename T>
+double pair_differences(nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu> X,
+                        nb::ndarray<const int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> pairs,
+                        double scale, Matrix V) {
+    const int64_t n = static_cast<int64_t>(pairs.shape(0));
+    require(pairs.shape(1) == 2, "pairs must have two columns.");
+    require(V.shape(0) == pairs.shape(0) && V.shape(1) == X.shape(1),
+            "V must have one row a pair and one column a feature.");
+    const int64_t rows = static_cast<int64_t>(X.shape(0));
+    for (int64_t k = 0; k < 2 * n; ++k) {
+        if (pairs.data()[k] < 0 || pairs.data()[k] >= rows) {
+            throw nb::index_error("Row numbers must lie within X, but some do not.");
+        }
+    }
+    nb::gil_scoped_release unlocked;
+    return likewise::pair_differences(X.data(), static_cast<int64_t>(X.shape(1)), pairs.data(), n,
+                                      scale, V.data());
+}
+
+void triangle_quadratics(Events V, Events half, Reals diagonal, Vector q) {
+    require(half.shape(0) == V.shape(0) && half.shape(1) == V.shape(1),
+            "half must have V's shape.");
+    require(diagonal.shape(0) == V.shape(1) && q.shape(0) == V.shape(0),
+            "diagonal must have one value a feature, and q one a row.");
+    nb::gil_scoped_release unlocked;
+    likewise::triangle_quadratics(V.data(), half.data(), diagonal.data(), rows_of(V),
+                                  features_of(V), q.data());
+}
+
+int64_t signed_rows(Events V, Reals weights, Matrix out) {
+    require(weights.shape(0) == V.shape(0), "weights must have one value a row.");
+    require(out.shape(0) == V.shape(0) && out.shape(1) == V.shape(1), "out must have V's shape.");
+    nb::gil_scoped_release unlocked;
+    return likewise::signed_rows(V.data(), weights.data(), rows_of(V), features_of(V), out.data());
+}
 
 std::pair<int64_t, double> pair_steps(Matrix M, double b, Events V, Reals sign, int variant,
                                       double C, double slack, double tolerance,
@@ -136,6 +173,14 @@ std::tuple<int64_t, int64_t, double> low_rank_psd_steps(Reals values, Matrix row
 
 void bind_stream(nb::module_& m) {
     m.def("choose_instructions", &likewise::choose_instructions, "instructions"_a);
+    m.def("pair_differences", &pair_differences<double>, nb::arg("X").noconvert(),
+          nb::arg("pairs").noconvert(), "scale"_a, nb::arg("V").noconvert());
+    m.def("pair_differences", &pair_differences<float>, nb::arg("X").noconvert(),
+          nb::arg("pairs").noconvert(), "scale"_a, nb::arg("V").noconvert());
+    m.def("triangle_quadratics", &triangle_quadratics, nb::arg("V").noconvert(),
+          nb::arg("half").noconvert(), nb::arg("diagonal").noconvert(), nb::arg("q").noconvert());
+    m.def("signed_rows", &signed_rows, nb::arg("V").noconvert(), nb::arg("weights").noconvert(),
+          nb::arg("out").noconvert());
     m.def("pair_step", &pair_step, nb::arg("M").noconvert(), "b"_a, nb::arg("first").noconvert(),
           nb::arg("second").noconvert(), "scale"_a, nb::arg("sign").noconvert(), "variant"_a,
           "C"_a, "slack"_a, "tolerance"_a);
