@@ -39,7 +39,7 @@ tests: $(VENV)/.test
 # The same kernels and the same contract without compiled code.
 twins: $(VENV)/.test
 	LIKEWISE_KERNELS=numpy $(BIN)/python -m pytest -q -n 2 -m "not slow" \
-	  tests/_kernels tests/test_neighbors.py tests/test_contract.py
+	  tests/_kernels tests/online tests/test_neighbors.py tests/test_contract.py
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks environments --check

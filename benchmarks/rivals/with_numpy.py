@@ -85,7 +85,7 @@ def pair_stream(threads):
 
 
 def kernel_pola(threads):
-    """POLA over the pairs learned so far: M = Σ A_ij δ_i δ_jᵀ, the Gram matrix built anew each time.
+    """POLA over the pairs learned so far, M = Σ A_ij δ_i δ_jᵀ; the Gram matrix is built anew.
 
     The eigenvalues of M are those of RᵀAR where RRᵀ is the Gram matrix of the differences δ.
     """

@@ -143,7 +143,9 @@ def test_stream_names_lists_every_kernel():
     public = {
         name
         for name, value in vars(stream_reference).items()
-        if inspect.isfunction(value) and value.__module__ == stream_reference.__name__
+        if inspect.isfunction(value)
+        and value.__module__ == stream_reference.__name__
+        and not name.startswith("_")
     }
     assert public == set(_kernels.STREAM_NAMES)
 

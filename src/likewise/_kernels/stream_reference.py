@@ -6,6 +6,8 @@ For a pair with difference v and sign y (+1 same, -1 different): ``q = vᵀMv``,
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from likewise._kernels.common import Floats, Indices
@@ -150,18 +152,7 @@ def pair_block_steps(
     -------
     Steps
     """
-    losses, steps = np.empty(len(V)), np.empty(len(V))
-    k = 0
-    while k < len(V) and max_updates > 0:
-        v, y = V[k], sign[k]
-        losses[k] = 1 - y * (b - q[k])
-        steps[k] = rule.step(losses[k], v @ v, y)
-        if steps[k]:
-            q[k + 1 :] -= steps[k] * y * np.square(V[k + 1 :] @ v)
-            b += steps[k] * y
-            max_updates -= 1
-        k += 1
-    return Steps(k, b, losses[:k], steps[:k])
+    return _block_steps(lambda k: V[k:] @ V[k], q, b, sign, rule=rule, max_updates=max_updates)
 
 
 def pair_gram_steps(
@@ -180,14 +171,27 @@ def pair_gram_steps(
     -------
     Steps
     """
-    losses, steps = np.empty(len(gram)), np.empty(len(gram))
+    return _block_steps(lambda k: gram[k, k:], q, b, sign, rule=rule, max_updates=max_updates)
+
+
+def _block_steps(
+    products: Callable[[int], Reals],
+    q: Reals,
+    b: float,
+    sign: Reals,
+    *,
+    rule: StepRule,
+    max_updates: int,
+) -> Steps:
+    """Take events; ``products(k)`` are the inner products of event k with it and those after."""
+    losses, steps = np.empty(len(q)), np.empty(len(q))
     k = 0
-    while k < len(gram) and max_updates > 0:
-        y = sign[k]
+    while k < len(q) and max_updates > 0:
+        y, inner = sign[k], products(k)
         losses[k] = 1 - y * (b - q[k])
-        steps[k] = rule.step(losses[k], gram[k, k], y)
+        steps[k] = rule.step(losses[k], inner[0], y)
         if steps[k]:
-            q[k + 1 :] -= steps[k] * y * np.square(gram[k, k + 1 :])
+            q[k + 1 :] -= steps[k] * y * np.square(inner[1:])
             b += steps[k] * y
             max_updates -= 1
         k += 1
