@@ -6,17 +6,34 @@ from likewise import constraints
 from likewise._files import load
 from likewise.batch import FDA, RCA, Euclidean, Whitening
 from likewise.knn import MetricKNN
-from likewise.online import POLA, PAMetric
+from likewise.online import (
+    AROW,
+    CW,
+    PA,
+    PAM,
+    PAUM,
+    POLA,
+    PAMetric,
+    Perceptron,
+    SecondOrderPerceptron,
+)
 
 __version__ = _version("likewise")
 
 __all__ = [
+    "AROW",
+    "CW",
     "FDA",
+    "PA",
+    "PAM",
+    "PAUM",
     "POLA",
     "RCA",
     "Euclidean",
     "MetricKNN",
     "PAMetric",
+    "Perceptron",
+    "SecondOrderPerceptron",
     "Whitening",
     "__version__",
     "constraints",

@@ -30,8 +30,9 @@ _RECORDS: dict[str, Any] = {}
 Record = TypeVar("Record")
 # What safetensors calls the numbers that a model holds.
 _KINDS = {"BOOL", "U8", "I8", "U16", "I16", "F16", "U32", "I32", "F32", "U64", "I64", "F64"}
-# Lives only while scikit-learn runs a fit, or belongs to the session and not to the model.
-_NOT_STATE = frozenset({"_skl_callbacks", "_parent_callback_ctx", "_callback_fit_ctx"})
+# Lives only while scikit-learn runs a fit, belongs to the session and not to the model, or follows
+# from the rest.
+_NOT_STATE = frozenset({"_skl_callbacks", "_parent_callback_ctx", "_callback_fit_ctx", "_code_of"})
 
 
 def register(cls: type) -> None:

@@ -69,6 +69,18 @@ def one_of(*words: str) -> Rule:
     return Rule(f"one of {listed}", lambda v: isinstance(v, str) and v in words)
 
 
+def yes_or_no() -> Rule:
+    """True or False."""
+    return Rule("True or False", lambda v: isinstance(v, bool | np.bool_))
+
+
+def strictly_between(low: float, high: float) -> Rule:
+    """Numbers above `low` and below `high`."""
+    return Rule(
+        f"a number above {low:g} and below {high:g}", lambda v: _is_real(v) and low < v < high
+    )
+
+
 def none() -> Rule:
     """Nothing but None."""
     return Rule("None", lambda v: v is None)

@@ -2,13 +2,14 @@
 
 Each has a NumPy twin in `reference`, which defines it, and a compiled form. One of the two is
 chosen here, once: the compiled one where it was built, unless ``LIKEWISE_KERNELS=numpy`` asks
-for the twins. Every name in `NAMES` (kernels over whole arrays) and `STREAM_NAMES` (event by
-event) is a function of this module.
+for the twins. Every name in `NAMES` (kernels over whole arrays), `STREAM_NAMES` (pairs, event by
+event) and `CLASSIFIER_NAMES` (labelled rows, event by event) is a function of this module.
 """
 
 import os
 from importlib.util import find_spec
 
+from likewise._kernels.classifier_common import ClassifierRule
 from likewise._kernels.common import TooManyPairs
 from likewise._kernels.stream_common import LowRankMetric, StepRule, Steps
 
@@ -23,6 +24,14 @@ STREAM_NAMES = (
     "pair_steps",
     "signed_rows",
     "triangle_quadratics",
+)
+CLASSIFIER_NAMES = (
+    "block_events",
+    "csr_events",
+    "dense_event",
+    "dense_events",
+    "factor_events",
+    "low_rank_events",
 )
 
 
@@ -43,6 +52,14 @@ BACKEND = choose_backend(
 )
 
 if BACKEND == "native":
+    from likewise._kernels.classifier_compiled import (
+        block_events,
+        csr_events,
+        dense_event,
+        dense_events,
+        factor_events,
+        low_rank_events,
+    )
     from likewise._kernels.compiled import laplacian_apply, pair_sqdist, radius_scan
     from likewise._kernels.stream_compiled import (
         low_rank_psd_steps,
@@ -56,6 +73,14 @@ if BACKEND == "native":
         triangle_quadratics,
     )
 else:
+    from likewise._kernels.classifier_reference import (
+        block_events,
+        csr_events,
+        dense_event,
+        dense_events,
+        factor_events,
+        low_rank_events,
+    )
     from likewise._kernels.reference import laplacian_apply, pair_sqdist, radius_scan
     from likewise._kernels.stream_reference import (
         low_rank_psd_steps,
@@ -71,14 +96,22 @@ else:
 
 __all__ = [
     "BACKEND",
+    "CLASSIFIER_NAMES",
     "NAMES",
     "STREAM_NAMES",
+    "ClassifierRule",
     "LowRankMetric",
     "StepRule",
     "Steps",
     "TooManyPairs",
+    "block_events",
     "choose_backend",
+    "csr_events",
+    "dense_event",
+    "dense_events",
+    "factor_events",
     "laplacian_apply",
+    "low_rank_events",
     "low_rank_psd_steps",
     "pair_block_steps",
     "pair_differences",

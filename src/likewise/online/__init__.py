@@ -1,6 +1,23 @@
-"""Metrics learned from a stream, one judgement at a time."""
+"""Metrics and classifiers learned from a stream, one judgement at a time."""
 
+from likewise.online.arow import AROW
+from likewise.online.cw import CW
+from likewise.online.pa import PA
 from likewise.online.pa_metric import PAMetric
+from likewise.online.pam import PAM
+from likewise.online.paum import PAUM
+from likewise.online.perceptron import Perceptron
 from likewise.online.pola import POLA
+from likewise.online.second_order_perceptron import SecondOrderPerceptron
 
-__all__ = ["POLA", "PAMetric"]
+__all__ = [
+    "AROW",
+    "CW",
+    "PA",
+    "PAM",
+    "PAUM",
+    "POLA",
+    "PAMetric",
+    "Perceptron",
+    "SecondOrderPerceptron",
+]

@@ -24,4 +24,6 @@ def answers(estimator: Any, X: Array) -> Array:
     """Return what a fitted estimator says of rows, whatever kind it is."""
     if hasattr(estimator, "transform"):
         return np.asarray(estimator.transform(X))
-    return np.asarray(estimator.predict_proba(X))
+    if hasattr(estimator, "predict_proba"):
+        return np.asarray(estimator.predict_proba(X))
+    return np.asarray(estimator.decision_function(X))

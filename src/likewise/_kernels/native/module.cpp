@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "classifier_module.hpp"
 #include "laplacian.hpp"
 #include "radius.hpp"
 #include "sqdist.hpp"
@@ -225,4 +226,5 @@ NB_MODULE(_native, m) {
     bind_rows<float>(m);
     bind_rows<double>(m);
     bind_stream(m);
+    bind_classifiers(m);
 }

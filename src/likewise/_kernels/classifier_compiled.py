@@ -1,0 +1,112 @@
+"""The kernels of online classifiers in C++: the same functions as in `classifier_reference`."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+import likewise._kernels._native as _native
+from likewise._kernels.classifier_common import ClassifierRule, Labels, Reals
+
+
+def dense_event(
+    W: Reals, precision: Reals, reach: Reals, x: Reals, label: int, top2: bool, rule: ClassifierRule
+) -> tuple[float, bool, int]:
+    """See `likewise._kernels.classifier_reference.dense_event`."""
+    scores = np.empty((1, len(W)))
+    return _native.dense_event(  # type: ignore[no-any-return]
+        W, precision, reach, x, label, top2, *rule, scores
+    )
+
+
+def dense_events(
+    W: Reals,
+    precision: Reals,
+    reach: Reals,
+    X: Reals,
+    labels: Labels,
+    top2: bool,
+    rule: ClassifierRule,
+) -> tuple[Reals, int]:
+    """See `likewise._kernels.classifier_reference.dense_events`."""
+    scores = np.empty((len(X), len(W)))
+    return scores, _native.dense_events(W, precision, reach, X, labels, top2, *rule, scores)
+
+
+def csr_events(
+    W: Reals,
+    precision: Reals,
+    reach: Reals,
+    values: Reals,
+    features: NDArray[np.int32],
+    starts: Labels,
+    width: int,
+    labels: Labels,
+    top2: bool,
+    rule: ClassifierRule,
+) -> tuple[Reals, int]:
+    """See `likewise._kernels.classifier_reference.csr_events`."""
+    scores = np.empty((len(labels), len(W)))
+    return scores, _native.csr_events(
+        W, precision, reach, values, features, starts, width, labels, top2, *rule, scores
+    )
+
+
+def factor_events(
+    W: Reals,
+    columns: Reals,
+    diagonal: Reals,
+    reach: Reals,
+    X: Reals,
+    labels: Labels,
+    top2: bool,
+    max_updates: int,
+    rule: ClassifierRule,
+) -> tuple[Reals, int]:
+    """See `likewise._kernels.classifier_reference.factor_events`."""
+    scores = np.empty((len(X), len(W)))
+    taken, updates = _native.factor_events(
+        W, columns, diagonal, reach, X, labels, top2, max_updates, *rule, scores
+    )
+    return scores[:taken], updates
+
+
+def low_rank_events(
+    W: Reals,
+    sketch: Reals,
+    history: Reals,
+    used: Labels,
+    trace: Reals,
+    variance: float,
+    reach: Reals,
+    X: Reals,
+    labels: Labels,
+    top2: bool,
+    rule: ClassifierRule,
+) -> tuple[Reals, int]:
+    """See `likewise._kernels.classifier_reference.low_rank_events`."""
+    scores = np.empty((len(X), len(W)))
+    taken, updates = _native.low_rank_events(
+        W, sketch, history, used, trace, variance, reach, X, labels, top2, *rule, scores
+    )
+    return scores[:taken], updates
+
+
+def block_events(
+    w: Reals,
+    sigma: Reals,
+    diagonal: Reals,
+    X: Reals,
+    labels: Labels,
+    asked: Labels,
+    known: Reals,
+    history: Reals,
+    shrink: Reals,
+    rule: ClassifierRule,
+) -> tuple[Reals, int, bool]:
+    """See `likewise._kernels.classifier_reference.block_events`."""
+    scores = np.empty(len(X))
+    taken, updates, trusted = _native.block_events(
+        w, sigma, diagonal, X, labels, asked, known, history, shrink, *rule, scores
+    )
+    return scores[:taken], updates, trusted

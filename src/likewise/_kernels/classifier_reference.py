@@ -1,0 +1,457 @@
+"""The kernels of online classifiers in NumPy: the definition of what the compiled ones compute.
+
+A model has weights w and a covariance Σ; an event is a row x with a label. One against the rest,
+every model sees y = +1 for its own label and -1 otherwise; a single model is that of label 1. Top
+two, the model of the label and that of the best wrong label learn, with the margin between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise._kernels.classifier_common import (
+    LONGEST2,
+    LOST,
+    SHORTEST2,
+    TRUSTED,
+    ClassifierRule,
+    Kind,
+    Labels,
+    Reals,
+    margins,
+    predicted,
+)
+
+_NO_LIMIT = 2**62
+
+
+class _Covariance(Protocol):
+    """What an engine asks of a form of Σ, model by model."""
+
+    def room(self) -> bool:
+        """Return whether one more update fits."""
+        ...
+
+    def variance(self, k: int, x: Reals) -> float:
+        """Return xᵀΣx."""
+        ...
+
+    def update(self, k: int, x: Reals, y: float, tau: float, c: float) -> None:
+        """Add ``τ y Σx`` to the weights, then ``c x xᵀ`` to Σ⁻¹."""
+        ...
+
+
+class _Diagonal:
+    """Σ⁻¹ is a diagonal; without one Σ is the identity for ever."""
+
+    def __init__(self, W: Reals, precision: Reals, reach: Reals, rule: ClassifierRule) -> None:
+        self.W, self.precision, self.reach, self.rule = W, precision, reach, rule
+
+    def room(self) -> bool:
+        return True
+
+    def variance(self, k: int, x: Reals) -> float:
+        return float(x @ (x / self.precision[k] if self.precision.size else x))
+
+    def update(self, k: int, x: Reals, y: float, tau: float, c: float) -> None:
+        if not self.precision.size:
+            along = x.copy()
+            if self.rule.bias and self.rule.kind is Kind.UNEVEN:
+                along[-1] *= self.reach[k]
+            self.W[k] += y * tau * along
+        elif (
+            self.rule.kind is Kind.SECOND_ORDER_PERCEPTRON
+        ):  # w = Σv with v += y x: each weight is divided anew
+            v = self.W[k] * self.precision[k] + y * x
+            self.precision[k] += x * x
+            self.W[k] = v / self.precision[k]
+        else:
+            self.W[k] += y * tau * (x / self.precision[k])
+            self.precision[k] += c * (x * x)
+
+
+class _Factored:
+    """Σ = U diag(D) Uᵀ, with column j of the unit upper triangular U in row j of `columns`."""
+
+    def __init__(self, W: Reals, columns: Reals, diagonal: Reals) -> None:
+        self.W, self.columns, self.diagonal = W, columns, diagonal
+
+    def room(self) -> bool:
+        return True
+
+    def variance(self, k: int, x: Reals) -> float:
+        f = x + self.columns[k, :, : len(x)] @ x
+        return float(f @ (self.diagonal[k] * f))
+
+    def update(self, k: int, x: Reals, y: float, tau: float, c: float) -> None:
+        columns = self.columns[k, :, : len(x)]
+        f = x + columns @ x
+        v = self.diagonal[k] * f
+        gain = np.zeros(len(x))
+        before = 1.0
+        for j in range(len(x)):
+            after = before + c * (f[j] * v[j])
+            self.diagonal[k, j] *= before / after
+            old = columns[j, :j].copy()
+            columns[j, :j] += (-c * f[j] / before) * gain[:j]
+            gain[:j] += v[j] * old
+            gain[j] = v[j]
+            before = after
+        self.W[k] += y * tau * gain
+
+
+class _LowRank:
+    """Σ = s I - HᵀH, and its inverse is I/s + SᵀS."""
+
+    def __init__(
+        self,
+        W: Reals,
+        sketch: Reals,
+        history: Reals,
+        used: Labels,
+        trace: Reals,
+        variance: float,
+    ) -> None:
+        self.W, self.sketch, self.history, self.used = W, sketch, history, used
+        self.trace, self.start = trace, variance
+
+    def room(self) -> bool:
+        return bool((self.used < self.sketch.shape[1]).all())
+
+    def variance(self, k: int, x: Reals) -> float:
+        t = self.history[k, : self.used[k]] @ x
+        # No eigenvalue of Σ is below 1 / trace, whatever rounding says.
+        return float(max(self.start * (x @ x) - t @ t, (x @ x) / self.trace[k]))
+
+    def update(self, k: int, x: Reals, y: float, tau: float, c: float) -> None:
+        u = self.variance(k, x)
+        history = self.history[k, : self.used[k]]
+        gain = self.start * x - history.T @ (history @ x)
+        self.W[k] += y * tau * gain
+        self.history[k, self.used[k]] = np.sqrt(c / (1 + c * u)) * gain
+        self.sketch[k, self.used[k]] = np.sqrt(c) * x
+        self.trace[k] += c * (x @ x)
+        self.used[k] += 1
+
+
+def _one_against_rest(
+    form: _Covariance, W: Reals, reach: Reals, rule: ClassifierRule, x: Reals, own: bool, k: int
+) -> tuple[float, int]:
+    """Take one event of one model; return its score before, and whether it changed."""
+    y = 1.0 if own else -1.0
+    s = float(W[k] @ x)
+    length2 = _reached(reach, k, x, rule)
+    threshold = rule.positive if own else rule.negative
+    if not rule.open(y * s, (s > 0) != own, threshold) or length2 < SHORTEST2:
+        return s, 0
+    tau, c = rule.step(y * s, form.variance(k, x))
+    if tau == 0:
+        return s, 0
+    form.update(k, x, y, tau, c)
+    return s, 1
+
+
+def _label_against_best(
+    form: _Covariance, W: Reals, reach: Reals, rule: ClassifierRule, x: Reals, label: int
+) -> tuple[Reals, int]:
+    """Take one event between its label and the best wrong one; return scores before."""
+    scores = W @ x
+    others = scores.copy()
+    others[label] = -np.inf
+    rival = int(others.argmax())
+    for k in range(len(W)):
+        length2 = _reached(reach, k, x, rule)
+    m = float(scores[label] - scores[rival])
+    mistake = m < 0 or (m == 0 and rival < label)  # the first of equal scores is predicted
+    if not rule.open(m, mistake, rule.positive + rule.negative) or length2 < SHORTEST2:
+        return scores, 0
+    up, down = form.variance(label, x), form.variance(rival, x)
+    step = other = rule.step(m, up + down)
+    if rule.kind is Kind.SECOND_ORDER_PERCEPTRON:
+        step, other = rule.step(float(scores[label]), up), rule.step(-float(scores[rival]), down)
+    if step[0] == 0:
+        return scores, 0
+    form.update(label, x, 1.0, *step)
+    form.update(rival, x, -1.0, *other)
+    return scores, 1
+
+
+def _reached(reach: Reals, k: int, x: Reals, rule: ClassifierRule) -> float:
+    """Return the squared length of the row without its bias; note it where the rule needs R."""
+    length2 = _length2(x, rule)
+    if rule.kind is Kind.UNEVEN:
+        reach[k] = rule.reach**2 if rule.reach else max(reach[k], length2)
+    return length2
+
+
+def _length2(x: Reals, rule: ClassifierRule) -> float:
+    own = x[:-1] if rule.bias else x
+    return float(own @ own)
+
+
+def _learn_events(
+    form: _Covariance,
+    W: Reals,
+    reach: Reals,
+    row: Callable[[int], Reals],
+    labels: Labels,
+    top2: bool,
+    rule: ClassifierRule,
+    max_updates: int = _NO_LIMIT,
+) -> tuple[Reals, int]:
+    scores = np.empty((len(labels), len(W)))
+    updates = taken = 0
+    while taken < len(labels) and updates < max_updates and form.room():
+        x = np.append(row(taken), rule.bias) if rule.bias else row(taken)
+        if top2:
+            scores[taken], changed = _label_against_best(form, W, reach, rule, x, labels[taken])
+            updates += changed
+        else:
+            for k in range(len(W)):
+                own = labels[taken] == (k if len(W) > 1 else 1)
+                scores[taken, k], changed = _one_against_rest(form, W, reach, rule, x, own, k)
+                updates += changed
+        taken += 1
+    return scores[:taken], updates
+
+
+def dense_event(
+    W: Reals, precision: Reals, reach: Reals, x: Reals, label: int, top2: bool, rule: ClassifierRule
+) -> tuple[float, bool, int]:
+    """Take one event of a learner without correlations: `dense_events` for a stream.
+
+    Parameters
+    ----------
+    W, precision, reach, top2, rule
+        As in `dense_events`.
+    x : float64 array of shape (d,)
+        The row.
+    label : int
+        Its label.
+
+    Returns
+    -------
+    margin, mistake, updates : float, bool, int
+        How far the label was ahead, whether another was predicted, and how many models changed.
+        The margin is NaN, and nothing changes, if the row is not finite or its squared length is
+        above `LONGEST2`.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        if not float(x @ x) <= LONGEST2:
+            return np.nan, False, 0
+    labels = np.array([label])
+    scores, updates = dense_events(W, precision, reach, x[None], labels, top2, rule)
+    mistake = bool(predicted(scores)[0] != label)
+    return float(margins(scores, labels)[0]), mistake, updates
+
+
+def dense_events(
+    W: Reals,
+    precision: Reals,
+    reach: Reals,
+    X: Reals,
+    labels: Labels,
+    top2: bool,
+    rule: ClassifierRule,
+) -> tuple[Reals, int]:
+    """Take events one by one with a diagonal Σ, or with none; the models change in place.
+
+    Parameters
+    ----------
+    W : float64 array of shape (n_models, d), or d + 1 with a bias
+        The weights.
+    precision : float64 array, as W or empty
+        The inverse variances; empty for a first-order learner.
+    reach : float64 array of shape (n_models,)
+        The longest squared row so far, for uneven margins.
+    X : float64 array of shape (n, d)
+        Rows.
+    labels : int64 array of shape (n,)
+        0 or 1 for a single model, else the number of the row's own model.
+    top2 : bool
+        Whether the label learns against the best wrong one instead of each against the rest.
+    rule : ClassifierRule
+        When and how far to step.
+
+    Returns
+    -------
+    scores : float64 array of shape (n, n_models)
+        Before the update by each event.
+    updates : int
+        How often a model changed (top two: how many events changed two models).
+    """
+    form = _Diagonal(W, precision, reach, rule)
+    return _learn_events(form, W, reach, lambda i: X[i], labels, top2, rule)
+
+
+def csr_events(
+    W: Reals,
+    precision: Reals,
+    reach: Reals,
+    values: Reals,
+    features: NDArray[np.int32],
+    starts: Labels,
+    width: int,
+    labels: Labels,
+    top2: bool,
+    rule: ClassifierRule,
+) -> tuple[Reals, int]:
+    """Do what `dense_events` does for compressed sparse rows, of which no feature is named twice.
+
+    Parameters
+    ----------
+    values, features, starts : float64, int32 and int64 arrays
+        Row i has ``values[starts[i] : starts[i + 1]]`` in the columns ``features`` there.
+    width : int
+        The number of columns.
+    """
+
+    def row(i: int) -> Reals:
+        x = np.zeros(width)
+        stored = slice(starts[i], starts[i + 1])
+        x[features[stored]] = values[stored]
+        return x
+
+    form = _Diagonal(W, precision, reach, rule)
+    return _learn_events(form, W, reach, row, labels, top2, rule)
+
+
+def factor_events(
+    W: Reals,
+    columns: Reals,
+    diagonal: Reals,
+    reach: Reals,
+    X: Reals,
+    labels: Labels,
+    top2: bool,
+    max_updates: int,
+    rule: ClassifierRule,
+) -> tuple[Reals, int]:
+    """Take events one by one with a full Σ, kept as its factors U diag(D) Uᵀ.
+
+    Parameters
+    ----------
+    W, reach, X, labels, top2, rule
+        As in `dense_events`.
+    columns : float64 array of shape (n_models, d, padded(d))
+        Row j holds the entries of column j of U above its diagonal, which is 1; else zeros.
+    diagonal : float64 array of shape (n_models, d)
+        D.
+    max_updates : int
+        Stop after this many updates; for a single model or top two.
+
+    Returns
+    -------
+    scores, updates
+        As in `dense_events`, of the events that were taken.
+    """
+    form = _Factored(W, columns, diagonal)
+    return _learn_events(form, W, reach, lambda i: X[i], labels, top2, rule, max_updates)
+
+
+def low_rank_events(
+    W: Reals,
+    sketch: Reals,
+    history: Reals,
+    used: Labels,
+    trace: Reals,
+    variance: float,
+    reach: Reals,
+    X: Reals,
+    labels: Labels,
+    top2: bool,
+    rule: ClassifierRule,
+) -> tuple[Reals, int]:
+    """Take events one by one with ``Σ⁻¹ = I/s + SᵀS``, until there is no room for a row of S.
+
+    Parameters
+    ----------
+    W, reach, X, labels, top2, rule
+        As in `dense_events`; a single model or top two.
+    sketch, history : float64 arrays of shape (n_models, capacity, d)
+        S, and H with ``Σ = s I - HᵀH``.
+    used : int64 array of shape (n_models,)
+        How many of their rows are in use.
+    trace : float64 array of shape (n_models,)
+        ``1/s + Σ c‖x‖²``: no eigenvalue of Σ is below its inverse.
+    variance : float
+        s.
+
+    Returns
+    -------
+    scores, updates
+        As in `dense_events`, of the events that were taken.
+    """
+    form = _LowRank(W, sketch, history, used, trace, variance)
+    return _learn_events(form, W, reach, lambda i: X[i], labels, top2, rule)
+
+
+def block_events(
+    w: Reals,
+    sigma: Reals,
+    diagonal: Reals,
+    X: Reals,
+    labels: Labels,
+    asked: Labels,
+    known: Reals,
+    history: Reals,
+    shrink: Reals,
+    rule: ClassifierRule,
+) -> tuple[Reals, int, bool]:
+    """Take events of one model from Σ at the start of a block, which is not touched.
+
+    After some updates Σ is ``sigma - Σ_j shrink[j] history[j] history[j]ᵀ``. Stops when there is
+    no room for one more, or where u would lose its digits.
+
+    Parameters
+    ----------
+    w : float64 array of shape (d,)
+        The weights; they change.
+    sigma, diagonal : float64 arrays of shape (d, d) and (d,)
+        Σ, of which only the upper half is read, and its diagonal.
+    X, labels
+        Rows, with their bias among the features, and 0 or 1 for each.
+    asked, known : int64 array of shape (m,), float64 array of shape (m, d)
+        Rows, ascending, for which ``sigma @ x`` is known beforehand.
+    history, shrink : float64 arrays of shape (capacity, d) and (capacity,)
+        Where updates are noted.
+    rule : ClassifierRule
+        When and how far to step.
+
+    Returns
+    -------
+    scores, updates
+        Of the events that were taken.
+    trusted : bool
+        False if it stopped because sigma itself is too imprecise for the next event.
+    """
+    scores, updates, taken = np.empty(len(X)), 0, 0
+    symmetric = np.triu(sigma) + np.triu(sigma, 1).T
+    places = dict(zip(asked.tolist(), known, strict=True))
+    while taken < len(X) and updates < len(history):
+        x, own = X[taken], labels[taken] == 1
+        y = 1.0 if own else -1.0
+        s = float(w @ x)
+        scores[taken] = s
+        if rule.open(y * s, (s > 0) != own, 0.0) and _length2(x, rule) >= SHORTEST2:
+            gain = places[taken].copy() if taken in places else symmetric @ x
+            at_start = float(gain @ x)
+            t = history[:updates] @ x
+            u = at_start - float(shrink[:updates] @ (t * t))
+            if not at_start > TRUSTED * float(diagonal @ (x * x)):
+                return scores[:taken], updates, False
+            if not u > LOST * at_start:
+                return scores[:taken], updates, True
+            tau, c = rule.step(y * s, u)
+            if tau:
+                gain -= history[:updates].T @ (shrink[:updates] * t)
+                history[updates] = gain
+                shrink[updates] = c / (1 + c * u)
+                w += y * tau * gain
+                updates += 1
+        taken += 1
+    return scores[:taken], updates, True

@@ -1,0 +1,332 @@
+// Online classifiers with a covariance between features: factored, of low rank, and in blocks.
+#pragma once
+
+#include <vector>
+
+#include "classifiers.hpp"
+
+namespace likewise {
+
+// A row with its bias and zeros behind, as wide as whole vectors.
+LIKEWISE_INLINE void copy_padded(const DenseRow& row, double* x, int64_t width) {
+    std::copy(row.x, row.x + row.n, x);
+    std::fill(x + row.n, x + width, 0.0);
+    if (row.bias != 0) x[row.n] = row.bias;
+}
+
+inline int64_t padded(int64_t d) { return (d + kLanes - 1) / kLanes * kLanes; }
+
+// Σ = U diag(D) U' with U unit upper triangular: positive definite whatever the rounding, because D
+// is only ever multiplied by numbers between 0 and 1. Column j of U lies in row j of `columns`, its
+// entries above the diagonal; all else is 0. Padded columns are 0 too.
+class FactoredCovariance {
+  public:
+    FactoredCovariance(double* columns, double* diagonal, int64_t d)
+        : columns_(columns), diagonal_(diagonal), d_(d), width_(padded(d)) {
+        for (Work& work : work_) {
+            work.x.assign(width_, 0.0);
+            work.f.assign(width_, 0.0);
+            work.v.assign(width_, 0.0);
+        }
+        gain_.assign(width_, 0.0);
+    }
+
+    bool room() const { return true; }
+
+    // u = x'Σx = Σ D_j f_j², with f = U'x.
+    LIKEWISE_INLINE double variance(int slot, int64_t k, const DenseRow& row, double) {
+        Work& work = work_[slot];
+        copy_padded(row, work.x.data(), width_);
+        project(k, work.x.data(), work.f.data());
+        const double* D = diagonal_ + k * d_;
+        double u = 0;
+        for (int64_t j = 0; j < d_; ++j) {
+            work.v[j] = D[j] * work.f[j];
+            u += work.v[j] * work.f[j];
+        }
+        return u;
+    }
+
+    // Bierman's update of the factors, of which g = Σx is a by-product.
+    LIKEWISE_INLINE void update(int slot, const DenseRow&, double y, Step step,
+                                const Models& models, const ClassifierRule&, int64_t k) {
+        Work& work = work_[slot];
+        std::fill(gain_.begin(), gain_.end(), 0.0);
+        absorb(k, work.f.data(), work.v.data(), step.c);
+        double* w = models.weights(k);
+        const double weight = y * step.tau;
+        for (int64_t j = 0; j < d_; ++j) w[j] += weight * gain_[j];
+    }
+
+  private:
+    struct Work {
+        std::vector<double> x, f, v;
+    };
+
+    LIKEWISE_INLINE double* column(int64_t k, int64_t j) const {
+        return columns_ + (k * d_ + j) * width_;
+    }
+
+    // f = U'x: eight columns at a time.
+    LIKEWISE_INLINE void project(int64_t k, const double* x, double* f) const {
+        int64_t j = 0;
+        for (; j + kLanes <= d_; j += kLanes) {
+            const double* c = column(k, j);
+            Doubles t0{}, t1{}, t2{}, t3{}, t4{}, t5{}, t6{}, t7{};
+            for (int64_t i = 0; i <= j; i += kLanes) {
+                const Doubles part = lanes(x + i);
+                t0 += lanes(c + i) * part;
+                t1 += lanes(c + width_ + i) * part;
+                t2 += lanes(c + 2 * width_ + i) * part;
+                t3 += lanes(c + 3 * width_ + i) * part;
+                t4 += lanes(c + 4 * width_ + i) * part;
+                t5 += lanes(c + 5 * width_ + i) * part;
+                t6 += lanes(c + 6 * width_ + i) * part;
+                t7 += lanes(c + 7 * width_ + i) * part;
+            }
+            const Doubles sums{sum(t0), sum(t1), sum(t2), sum(t3), sum(t4), sum(t5), sum(t6), sum(t7)};
+            lanes(f + j) = lanes(x + j) + sums;
+        }
+        for (; j < d_; ++j) {
+            const double* c = column(k, j);
+            Doubles t{};
+            for (int64_t i = 0; i <= j; i += kLanes) t += lanes(c + i) * lanes(x + i);
+            f[j] = x[j] + sum(t);
+        }
+    }
+
+    LIKEWISE_INLINE void absorb(int64_t k, const double* f, const double* v, double c) {
+        double* g = gain_.data();
+        double* D = diagonal_ + k * d_;
+        double before = 1;
+        int64_t j = 0;
+        for (; j + kLanes <= d_; j += kLanes) {
+            double lambda[kLanes];
+            for (int l = 0; l < kLanes; ++l) {
+                const double after = before + c * (f[j + l] * v[j + l]);
+                lambda[l] = -c * f[j + l] / before;
+                D[j + l] *= before / after;
+                before = after;
+            }
+            double* column_ = column(k, j);
+            for (int64_t i = 0; i < j; i += kLanes) {
+                Doubles part = lanes(g + i);
+#pragma GCC unroll 8
+                for (int l = 0; l < kLanes; ++l) {
+                    double* entry = column_ + l * width_ + i;
+                    const Doubles old = lanes(entry);
+                    lanes(entry) = old + lambda[l] * part;
+                    part += v[j + l] * old;
+                }
+                lanes(g + i) = part;
+            }
+            // The triangle on the diagonal: g_j enters after its own column.
+            Doubles part{};
+#pragma GCC unroll 8
+            for (int l = 0; l < kLanes; ++l) {
+                double* entry = column_ + l * width_ + j;
+                const Doubles old = lanes(entry);
+                lanes(entry) = old + lambda[l] * part;
+                part += v[j + l] * old;
+                part[l] = v[j + l];
+            }
+            lanes(g + j) = part;
+        }
+        for (; j < d_; ++j) {
+            const double after = before + c * (f[j] * v[j]);
+            const double lambda = -c * f[j] / before;
+            D[j] *= before / after;
+            before = after;
+            double* entries = column(k, j);
+            for (int64_t i = 0; i <= j; i += kLanes) {
+                const Doubles old = lanes(entries + i);
+                lanes(entries + i) = old + lambda * lanes(g + i);
+                lanes(g + i) += v[j] * old;
+            }
+            g[j] = v[j];
+        }
+    }
+
+    double* columns_;
+    double* diagonal_;
+    int64_t d_, width_;
+    Work work_[2];
+    std::vector<double> gain_;
+};
+
+LIKEWISE_INLINE Pass factor_events_body(const Models& models, double* columns, double* diagonal,
+                                        const ClassifierRule& rule, const DenseRows& rows,
+                                        const int64_t* labels, bool top2, int64_t max_updates) {
+    FactoredCovariance form(columns, diagonal, models.width);
+    return learn_events(form, models, rule, rows, labels, top2, max_updates);
+}
+LIKEWISE_DISPATCH(Pass, factor_events,
+                  (const Models& models, double* columns, double* diagonal,
+                   const ClassifierRule& rule, const DenseRows& rows, const int64_t* labels,
+                   bool top2, int64_t max_updates),
+                  (models, columns, diagonal, rule, rows, labels, top2, max_updates))
+
+// Σ = s I - H'H, of which the inverse is I/s + S'S: a row of S and one of H an update, until there
+// is no more room.
+class LowRankCovariance {
+  public:
+    LowRankCovariance(double* sketch, double* history, int64_t* used, double* trace,
+                      double variance, int64_t capacity, int64_t count, int64_t d)
+        : sketch_(sketch), history_(history), used_(used), trace_(trace), variance_(variance),
+          capacity_(capacity), count_(count), d_(d) {
+        for (Work& work : work_) {
+            work.x.assign(d, 0.0);
+            work.t.assign(capacity, 0.0);
+        }
+        gain_.assign(d, 0.0);
+    }
+
+    bool room() const {
+        return std::all_of(used_, used_ + count_, [=](int64_t used) { return used < capacity_; });
+    }
+
+    LIKEWISE_INLINE double variance(int slot, int64_t k, const DenseRow& row, double length2) {
+        Work& work = work_[slot];
+        copy_padded(row, work.x.data(), d_);
+        work.length2 = length2 + row.bias * row.bias;
+        double lost = 0;
+        for (int64_t j = 0; j < used_[k]; ++j) {
+            work.t[j] = dot(history_ + (k * capacity_ + j) * d_, work.x.data(), d_);
+            lost += work.t[j] * work.t[j];
+        }
+        // No eigenvalue of Σ is below 1 / trace, whatever rounding says.
+        work.u = std::max(variance_ * work.length2 - lost, work.length2 / trace_[k]);
+        return work.u;
+    }
+
+    LIKEWISE_INLINE void update(int slot, const DenseRow&, double y, Step step,
+                                const Models& models, const ClassifierRule&, int64_t k) {
+        Work& work = work_[slot];
+        double* g = gain_.data();
+        for (int64_t i = 0; i < d_; ++i) g[i] = variance_ * work.x[i];
+        for (int64_t j = 0; j < used_[k]; ++j) {
+            const double* h = history_ + (k * capacity_ + j) * d_;
+            const double t = work.t[j];
+            for (int64_t i = 0; i < d_; ++i) g[i] -= t * h[i];
+        }
+        double* w = models.weights(k);
+        double* h = history_ + (k * capacity_ + used_[k]) * d_;
+        double* s = sketch_ + (k * capacity_ + used_[k]) * d_;
+        const double weight = y * step.tau, root = std::sqrt(step.c);
+        const double shrink = std::sqrt(step.c / (1 + step.c * work.u));
+        for (int64_t i = 0; i < d_; ++i) {
+            w[i] += weight * g[i];
+            h[i] = shrink * g[i];
+            s[i] = root * work.x[i];
+        }
+        trace_[k] += step.c * work.length2;
+        ++used_[k];
+    }
+
+  private:
+    struct Work {
+        std::vector<double> x, t;
+        double length2 = 0, u = 0;
+    };
+
+    double *sketch_, *history_;
+    int64_t* used_;
+    double* trace_;
+    double variance_;
+    int64_t capacity_, count_, d_;
+    Work work_[2];
+    std::vector<double> gain_;
+};
+
+LIKEWISE_INLINE Pass low_rank_events_body(LowRankCovariance& form, const Models& models,
+                                          const ClassifierRule& rule, const DenseRows& rows,
+                                          const int64_t* labels, bool top2) {
+    return learn_events(form, models, rule, rows, labels, top2, kNoLimit);
+}
+LIKEWISE_DISPATCH(Pass, low_rank_events,
+                  (LowRankCovariance& form, const Models& models, const ClassifierRule& rule,
+                   const DenseRows& rows, const int64_t* labels, bool top2),
+                  (form, models, rule, rows, labels, top2))
+
+// What a block has changed so far: Σ = Σ0 - H' diag(shrink) H with the g of its updates as rows.
+struct Block {
+    const double* sigma;  // Σ0, d x d; entries below the diagonal are not looked at
+    const double* diagonal;  // of Σ0
+    const int64_t* asked;  // events whose Σ0 x is known, ascending
+    const double* known;   // those Σ0 x
+    int64_t asked_count;
+    double* history;
+    double* shrink;
+    int64_t capacity;
+};
+
+// g = Σ0 x from the upper half.
+LIKEWISE_INLINE void symmetric_product(const double* sigma, const double* x, double* g, int64_t d) {
+    std::fill(g, g + d, 0.0);
+    for (int64_t i = 0; i < d; ++i) {
+        const double* row = sigma + i * d;
+        const int64_t rest = d - i - 1;
+        g[i] += row[i] * x[i] + dot(row + i + 1, x + i + 1, rest);
+        int64_t j = i + 1;
+        for (; j + kLanes <= d; j += kLanes) lanes(g + j) += x[i] * lanes(row + j);
+        for (; j < d; ++j) g[j] += x[i] * row[j];
+    }
+}
+
+// The share of what u would be without correlations below which its digits are not trusted.
+constexpr double kTrusted = 1e-6;
+// The share of its value at the block's start below which u has lost digits to differences.
+constexpr double kLost = 1e-3;
+
+// Events of one model while Σ is only known at the block's start; stops where digits would be lost
+// or no room is left. A bias is the last of the features.
+LIKEWISE_INLINE std::pair<Pass, bool> block_events_body(const Block& block, double* w,
+                                                        const ClassifierRule& rule,
+                                                        const DenseRows& rows,
+                                                        const int64_t* labels, double* scores) {
+    const int64_t d = rows.d, own = d - (rule.bias != 0);
+    std::vector<double> g(d), t(block.capacity);
+    Pass pass;
+    int64_t next = 0;
+    for (; pass.taken < rows.n && pass.updates < block.capacity; ++pass.taken) {
+        const int64_t i = pass.taken;
+        const DenseRow row = rows[i];
+        const double y = labels[i] == 1 ? 1.0 : -1.0;
+        const double s = row.score(w), m = y * s;
+        scores[i] = s;
+        while (next < block.asked_count && block.asked[next] < i) ++next;
+        if (!rule.open(m, (s > 0) != (y > 0), 0.0)) continue;
+        if (dot(row.x, row.x, own) < kShortest2) continue;
+        if (next < block.asked_count && block.asked[next] == i)
+            std::copy(block.known + next * d, block.known + (next + 1) * d, g.begin());
+        else
+            symmetric_product(block.sigma, row.x, g.data(), d);
+        const double at_start = dot(g.data(), row.x, d);
+        double u = at_start, uncorrelated = 0;
+        for (int64_t j = 0; j < d; ++j) uncorrelated += block.diagonal[j] * (row.x[j] * row.x[j]);
+        for (int64_t j = 0; j < pass.updates; ++j) {
+            t[j] = dot(block.history + j * d, row.x, d);
+            u -= block.shrink[j] * t[j] * t[j];
+        }
+        if (!(at_start > kTrusted * uncorrelated)) return {pass, false};
+        if (!(u > kLost * at_start)) return {pass, true};
+        const Step step = rule.step(m, u);
+        if (step.tau == 0) continue;
+        for (int64_t j = 0; j < pass.updates; ++j) {
+            const double weight = -block.shrink[j] * t[j];
+            DenseRow{block.history + j * d, d, 0}.add(g.data(), weight, 0);
+        }
+        std::copy(g.begin(), g.end(), block.history + pass.updates * d);
+        block.shrink[pass.updates] = step.c / (1 + step.c * u);
+        DenseRow{g.data(), d, 0}.add(w, y * step.tau, 0);
+        ++pass.updates;
+    }
+    return {pass, true};
+}
+using BlockPass = std::pair<Pass, bool>;
+LIKEWISE_DISPATCH(BlockPass, block_events,
+                  (const Block& block, double* w, const ClassifierRule& rule, const DenseRows& rows,
+                   const int64_t* labels, double* scores),
+                  (block, w, rule, rows, labels, scores))
+
+}  // namespace likewise

@@ -1,0 +1,223 @@
+// Bindings of the online classifiers: check lengths, release the GIL, call them.
+
+#include "classifier_module.hpp"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+
+#include <stdexcept>
+
+#include "classifier_covariance.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+template <typename T, int dimensions>
+using Array = nb::ndarray<T, nb::ndim<dimensions>, nb::c_contig, nb::device::cpu>;
+using Matrix = Array<double, 2>;
+using Vector = Array<double, 1>;
+using Cube = Array<double, 3>;
+using Rows = Array<const double, 2>;
+using Reals = Array<const double, 1>;
+using Labels = Array<const int64_t, 1>;
+using Counts = Array<int64_t, 1>;
+using Features = Array<const int32_t, 1>;
+using Counted = std::pair<int64_t, int64_t>;
+
+void require(bool holds, const char* otherwise) {
+    if (!holds) throw std::invalid_argument(otherwise);
+}
+
+template <typename A>
+int64_t size_of(const A& array, int axis = 0) {
+    return static_cast<int64_t>(array.shape(axis));
+}
+
+likewise::ClassifierRule rule_of(int kind, double size, double positive, double negative,
+                                 double reach, double bias) {
+    require(kind >= 0 && kind <= 7, "kind must be 0 to 7.");
+    return {static_cast<likewise::Kind>(kind), size, positive, negative, reach, bias};
+}
+
+likewise::Models models_of(Matrix& W, Vector& reach, Matrix& scores, int64_t features, double bias) {
+    const int64_t count = size_of(W), width = size_of(W, 1);
+    require(width == features + (bias != 0), "W must have a column a feature, and one for a bias.");
+    require(count > 0 && size_of(scores, 1) == count && size_of(reach) == count,
+            "scores and reach must have one value a model.");
+    return {W.data(), count, width, reach.data(), scores.data()};
+}
+
+void require_labels(const Labels& labels, int64_t n, const Matrix& scores, const Matrix& W,
+                    bool top2) {
+    require(size_of(labels) == n && size_of(scores) == n,
+            "labels and scores must have one value an event.");
+    require(!top2 || size_of(W) > 1, "W must hold several models to choose two of.");
+    const int64_t most = size_of(W) == 1 ? 2 : size_of(W);
+    for (int64_t i = 0; i < n; ++i)
+        require(labels.data()[i] >= 0 && labels.data()[i] < most, "labels must name models.");
+}
+
+// Without a precision the learner is of first order.
+double* precision_of(Matrix& precision, const Matrix& W) {
+    if (precision.size() == 0) return nullptr;
+    require(precision.shape(0) == W.shape(0) && precision.shape(1) == W.shape(1),
+            "precision must be empty or as large as W.");
+    return precision.data();
+}
+
+int64_t dense_events(Matrix W, Matrix precision, Vector reach, Rows X, Labels labels, bool top2,
+                     int kind, double size, double positive, double negative, double R,
+                     double bias, Matrix scores) {
+    const auto rule = rule_of(kind, size, positive, negative, R, bias);
+    const auto models = models_of(W, reach, scores, size_of(X, 1), bias);
+    require_labels(labels, size_of(X), scores, W, top2);
+    double* p = precision_of(precision, W);
+    nb::gil_scoped_release unlocked;
+    const likewise::DenseRows rows{X.data(), size_of(X), size_of(X, 1), bias};
+    return likewise::dense_events(models, p, rule, rows, labels.data(), top2).updates;
+}
+
+int64_t csr_events(Matrix W, Matrix precision, Vector reach, Reals values, Features features,
+                   Labels starts, int64_t width, Labels labels, bool top2, int kind, double size,
+                   double positive, double negative, double R, double bias, Matrix scores) {
+    const auto rule = rule_of(kind, size, positive, negative, R, bias);
+    const auto models = models_of(W, reach, scores, width, bias);
+    const int64_t n = size_of(starts) - 1;
+    require(n >= 0 && size_of(values) == size_of(features), "values and features must match.");
+    require_labels(labels, n, scores, W, top2);
+    double* p = precision_of(precision, W);
+    for (int64_t i = 0; i < n; ++i)
+        require(starts.data()[i] <= starts.data()[i + 1], "starts must not decrease.");
+    require(starts.data()[0] >= 0 && starts.data()[n] <= size_of(values),
+            "starts must lie within values.");
+    for (int64_t j = starts.data()[0]; j < starts.data()[n]; ++j)
+        require(features.data()[j] >= 0 && features.data()[j] < width,
+                "features must be columns of W.");
+    nb::gil_scoped_release unlocked;
+    const likewise::SparseRows rows{values.data(), features.data(), starts.data(), n, width, bias};
+    return likewise::sparse_events(models, p, rule, rows, labels.data(), top2).updates;
+}
+
+Counted factor_events(Matrix W, Cube columns, Matrix diagonal, Vector reach, Rows X, Labels labels,
+                      bool top2, int64_t max_updates, int kind, double size, double positive,
+                      double negative, double R, double bias, Matrix scores) {
+    const auto rule = rule_of(kind, size, positive, negative, R, bias);
+    const auto models = models_of(W, reach, scores, size_of(X, 1), bias);
+    require_labels(labels, size_of(X), scores, W, top2);
+    require(diagonal.shape(0) == W.shape(0) && diagonal.shape(1) == W.shape(1),
+            "diagonal must be as large as W.");
+    require(size_of(columns) == models.count && size_of(columns, 1) == models.width &&
+                size_of(columns, 2) == likewise::padded(models.width),
+            "columns must hold a padded column a feature and model.");
+    nb::gil_scoped_release unlocked;
+    const likewise::DenseRows rows{X.data(), size_of(X), size_of(X, 1), bias};
+    const auto pass = likewise::factor_events(models, columns.data(), diagonal.data(), rule, rows,
+                                              labels.data(), top2, max_updates);
+    return {pass.taken, pass.updates};
+}
+
+Counted low_rank_events(Matrix W, Cube sketch, Cube history, Counts used, Vector trace,
+                        double variance, Vector reach, Rows X, Labels labels, bool top2, int kind,
+                        double size, double positive, double negative, double R, double bias,
+                        Matrix scores) {
+    const auto rule = rule_of(kind, size, positive, negative, R, bias);
+    const auto models = models_of(W, reach, scores, size_of(X, 1), bias);
+    require_labels(labels, size_of(X), scores, W, top2);
+    require(size_of(sketch) == models.count && size_of(sketch, 2) == models.width &&
+                sketch.shape(0) == history.shape(0) && sketch.shape(1) == history.shape(1) &&
+                sketch.shape(2) == history.shape(2),
+            "sketch and history must hold rows as wide as W, a model.");
+    require(size_of(used) == models.count && size_of(trace) == models.count,
+            "used and trace must have one value a model.");
+    for (int64_t k = 0; k < models.count; ++k)
+        require(used.data()[k] >= 0 && used.data()[k] <= size_of(sketch, 1),
+                "used must lie within the sketch.");
+    nb::gil_scoped_release unlocked;
+    likewise::LowRankCovariance form(sketch.data(), history.data(), used.data(), trace.data(),
+                                     variance, size_of(sketch, 1), models.count, models.width);
+    const likewise::DenseRows rows{X.data(), size_of(X), size_of(X, 1), bias};
+    const auto pass =
+        likewise::low_rank_events(form, models, rule, rows, labels.data(), top2);
+    return {pass.taken, pass.updates};
+}
+
+std::tuple<int64_t, int64_t, bool> block_events(Vector w, Rows sigma, Reals diagonal, Rows X,
+                                                Labels labels, Labels asked, Rows known,
+                                                Matrix history, Vector shrink, int kind,
+                                                double size, double positive, double negative,
+                                                double R, double bias, Vector scores) {
+    const auto rule = rule_of(kind, size, positive, negative, R, bias);
+    const int64_t n = size_of(X), d = size_of(X, 1);
+    require(size_of(w) == d && size_of(sigma) == d && size_of(sigma, 1) == d &&
+                size_of(diagonal) == d && size_of(known, 1) == d && size_of(history, 1) == d,
+            "w, sigma, diagonal, known and history must be as wide as X.");
+    require(size_of(labels) == n && size_of(scores) == n && size_of(asked) == size_of(known) &&
+                size_of(shrink) == size_of(history),
+            "labels, scores and shrink must be as long as what they go with.");
+    nb::gil_scoped_release unlocked;
+    const likewise::Block block{sigma.data(),  diagonal.data(),  asked.data(),
+                                known.data(),  size_of(asked),   history.data(),
+                                shrink.data(), size_of(history)};
+    const likewise::DenseRows rows{X.data(), n, d, 0};
+    const auto [pass, trusted] =
+        likewise::block_events(block, w.data(), rule, rows, labels.data(), scores.data());
+    return {pass.taken, pass.updates, trusted};
+}
+
+// One event of a learner without correlations: margin (of the label against the best other), whether
+// it was a mistake, and the number of updates. A row that cannot be learned from has margin NaN and
+// changes nothing.
+std::tuple<double, bool, int64_t> dense_event(Matrix W, Matrix precision, Vector reach, Reals x,
+                                       int64_t label, bool top2, int kind, double size,
+                                       double positive, double negative, double R, double bias,
+                                       Matrix scores) {
+    const auto rule = rule_of(kind, size, positive, negative, R, bias);
+    const auto models = models_of(W, reach, scores, size_of(x), bias);
+    require(size_of(scores) == 1, "scores must have one row.");
+    require(label >= 0 && label < (models.count == 1 ? 2 : models.count),
+            "label must name a model.");
+    require(!top2 || models.count > 1, "W must hold several models to choose two of.");
+    double* p = precision_of(precision, W);
+    const likewise::DenseRows rows{x.data(), 1, size_of(x), bias};
+    if (!(rows[0].length2() <= likewise::kLongestRow2)) return {NAN, false, 0};
+    const auto pass = likewise::dense_events(models, p, rule, rows, &label, top2);
+    return {likewise::margin(scores.data(), models.count, label),
+            likewise::predicted(scores.data(), models.count) != label, pass.updates};
+}
+
+}  // namespace
+
+void bind_classifiers(nb::module_& m) {
+    m.def("dense_event", &dense_event, nb::arg("W").noconvert(), nb::arg("precision").noconvert(),
+          nb::arg("reach").noconvert(), nb::arg("x").noconvert(), "label"_a, "top2"_a, "kind"_a,
+          "size"_a, "positive"_a, "negative"_a, "R"_a, "bias"_a, nb::arg("scores").noconvert());
+    m.def("dense_events", &dense_events, nb::arg("W").noconvert(),
+          nb::arg("precision").noconvert(), nb::arg("reach").noconvert(), nb::arg("X").noconvert(),
+          nb::arg("labels").noconvert(), "top2"_a, "kind"_a, "size"_a, "positive"_a, "negative"_a,
+          "R"_a, "bias"_a, nb::arg("scores").noconvert());
+    m.def("csr_events", &csr_events, nb::arg("W").noconvert(), nb::arg("precision").noconvert(),
+          nb::arg("reach").noconvert(), nb::arg("values").noconvert(),
+          nb::arg("features").noconvert(), nb::arg("starts").noconvert(), "width"_a,
+          nb::arg("labels").noconvert(), "top2"_a, "kind"_a, "size"_a, "positive"_a, "negative"_a,
+          "R"_a, "bias"_a, nb::arg("scores").noconvert());
+    m.def("factor_events", &factor_events, nb::arg("W").noconvert(),
+          nb::arg("columns").noconvert(), nb::arg("diagonal").noconvert(),
+          nb::arg("reach").noconvert(), nb::arg("X").noconvert(), nb::arg("labels").noconvert(),
+          "top2"_a, "max_updates"_a, "kind"_a, "size"_a, "positive"_a, "negative"_a, "R"_a,
+          "bias"_a, nb::arg("scores").noconvert());
+    m.def("low_rank_events", &low_rank_events, nb::arg("W").noconvert(),
+          nb::arg("sketch").noconvert(), nb::arg("history").noconvert(),
+          nb::arg("used").noconvert(), nb::arg("trace").noconvert(), "variance"_a,
+          nb::arg("reach").noconvert(), nb::arg("X").noconvert(), nb::arg("labels").noconvert(),
+          "top2"_a, "kind"_a, "size"_a, "positive"_a, "negative"_a, "R"_a, "bias"_a,
+          nb::arg("scores").noconvert());
+    m.def("block_events", &block_events, nb::arg("w").noconvert(), nb::arg("sigma").noconvert(),
+          nb::arg("diagonal").noconvert(), nb::arg("X").noconvert(),
+          nb::arg("labels").noconvert(), nb::arg("asked").noconvert(),
+          nb::arg("known").noconvert(), nb::arg("history").noconvert(),
+          nb::arg("shrink").noconvert(), "kind"_a, "size"_a, "positive"_a, "negative"_a, "R"_a,
+          "bias"_a, nb::arg("scores").noconvert());
+}

@@ -1,0 +1,157 @@
+// How far an online classifier steps, and the rows it learns from.
+//
+// With the score s = w.x of a model, y = +1 or -1 and the margin m = y s:
+//   w += tau y g,  precision += c x x',  where g = (precision)^-1 x and u = x.g
+// A first-order learner has the identity as its precision, which never changes.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "pairs_online.hpp"
+
+namespace likewise {
+
+enum class Kind : int {
+    perceptron = 0, paum = 1, hard = 2, capped = 3, soft = 4, confidence = 5, regularised = 6,
+    second_order_perceptron = 7,
+};
+
+constexpr double kShortest2 = 1e-100;   // rows of less squared length count as zero
+constexpr double kLongestRow2 = 1e100;  // longer ones cannot be learned from
+
+struct Step {
+    double tau = 0;  // of w
+    double c = 0;    // of the precision
+};
+
+struct ClassifierRule {
+    Kind kind;
+    double size;      // C, phi, r or eta
+    double positive;  // margins of the uneven perceptron
+    double negative;
+    double reach;  // its R; 0 for the longest row so far
+    double bias;   // value of the feature added to each row; 0 for none
+
+    // Whether an event may cause a step, from its margin; what needs u as well is not ruled out.
+    LIKEWISE_INLINE bool open(double m, bool mistake, double threshold) const {
+        switch (kind) {
+            case Kind::perceptron:
+            case Kind::second_order_perceptron: return mistake;
+            case Kind::paum: return m <= threshold;
+            case Kind::confidence: return true;
+            default: return m < 1;
+        }
+    }
+
+    LIKEWISE_INLINE Step step(double m, double u) const {
+        switch (kind) {
+            case Kind::perceptron: return {1, 0};
+            case Kind::paum: return {size, 0};
+            case Kind::hard: return {(1 - m) / u, 1};
+            case Kind::capped: return {std::min(size, (1 - m) / u), 1};
+            case Kind::soft: return {(1 - m) / (u + 1 / (2 * size)), 1};
+            case Kind::regularised: return {(1 - m) / (u + size), 1 / size};
+            case Kind::second_order_perceptron: return {(1 - m) / (1 + u), 1};
+            case Kind::confidence: {
+                const double phi = size;
+                if (!(m < phi * u)) return {};
+                const double b = 1 + 2 * phi * m;
+                const double minus = 1 - 2 * phi * m;
+                const double root = std::sqrt(minus * minus + 8 * phi * phi * u);
+                // The same number twice: neither form may subtract what is nearly equal.
+                const double alpha = b > 0 ? 2 * (phi * u - m) / (u * (b + root))
+                                           : (root - b) / (4 * phi * u);
+                return {alpha, 2 * alpha * phi};
+            }
+        }
+        return {};
+    }
+};
+
+// A row of a table; `bias` stands for one more feature.
+struct DenseRow {
+    const double* x;
+    int64_t n;
+    double bias;
+
+    LIKEWISE_INLINE double score(const double* w) const {
+        return dot(w, x, n) + (bias != 0 ? bias * w[n] : 0);
+    }
+    LIKEWISE_INLINE double length2() const { return dot(x, x, n); }
+    LIKEWISE_INLINE double weighted_length2(const double* precision) const {
+        Doubles many{};
+        int64_t j = 0;
+        for (; j + kLanes <= n; j += kLanes)
+            many += lanes(x + j) * lanes(x + j) / lanes(precision + j);
+        double rest = bias != 0 ? bias * bias / precision[n] : 0;
+        for (; j < n; ++j) rest += x[j] * x[j] / precision[j];
+        return sum(many) + rest;
+    }
+    LIKEWISE_INLINE void add(double* w, double weight, double bias_weight) const {
+        int64_t j = 0;
+        for (; j + kLanes <= n; j += kLanes) lanes(w + j) += weight * lanes(x + j);
+        for (; j < n; ++j) w[j] += weight * x[j];
+        if (bias != 0) w[n] += bias_weight * bias;
+    }
+    template <typename Change>
+    LIKEWISE_INLINE void each(const Change& change) const {
+        for (int64_t j = 0; j < n; ++j) change(j, x[j]);
+        if (bias != 0) change(n, bias);
+    }
+};
+
+struct DenseRows {
+    const double* X;
+    int64_t n, d;
+    double bias;
+    LIKEWISE_INLINE DenseRow operator[](int64_t i) const { return {X + i * d, d, bias}; }
+};
+
+// A row of which only the stored values are touched; no feature is stored twice.
+struct SparseRow {
+    const double* values;
+    const int32_t* features;
+    int64_t stored, n;
+    double bias;
+
+    LIKEWISE_INLINE double score(const double* w) const {
+        double even = 0, odd = 0;
+        int64_t j = 0;
+        for (; j + 2 <= stored; j += 2) {
+            even += values[j] * w[features[j]];
+            odd += values[j + 1] * w[features[j + 1]];
+        }
+        if (j < stored) even += values[j] * w[features[j]];
+        return even + odd + (bias != 0 ? bias * w[n] : 0);
+    }
+    LIKEWISE_INLINE double length2() const { return dot(values, values, stored); }
+    LIKEWISE_INLINE double weighted_length2(const double* precision) const {
+        double total = bias != 0 ? bias * bias / precision[n] : 0;
+        for (int64_t j = 0; j < stored; ++j) total += values[j] * values[j] / precision[features[j]];
+        return total;
+    }
+    LIKEWISE_INLINE void add(double* w, double weight, double bias_weight) const {
+        for (int64_t j = 0; j < stored; ++j) w[features[j]] += weight * values[j];
+        if (bias != 0) w[n] += bias_weight * bias;
+    }
+    template <typename Change>
+    LIKEWISE_INLINE void each(const Change& change) const {
+        for (int64_t j = 0; j < stored; ++j) change(features[j], values[j]);
+        if (bias != 0) change(n, bias);
+    }
+};
+
+struct SparseRows {
+    const double* values;
+    const int32_t* features;
+    const int64_t* starts;
+    int64_t n, d;
+    double bias;
+    LIKEWISE_INLINE SparseRow operator[](int64_t i) const {
+        return {values + starts[i], features + starts[i], starts[i + 1] - starts[i], d, bias};
+    }
+};
+
+}  // namespace likewise

@@ -1,0 +1,208 @@
+// One pass over labelled rows, event by event: a learner is a rule and a form of covariance.
+#pragma once
+
+#include "classifier_rules.hpp"
+
+namespace likewise {
+
+// The weight vectors of all models, and where scores and counts go.
+struct Models {
+    double* W;  // count x width
+    int64_t count, width;
+    double* reach;   // longest squared row so far, a model
+    double* scores;  // events x count, before each update
+
+    LIKEWISE_INLINE double* weights(int64_t k) const { return W + k * width; }
+};
+
+// First order: the covariance is the identity for ever.
+struct NoCovariance {
+    LIKEWISE_INLINE bool room() const { return true; }
+
+    template <typename Row>
+    LIKEWISE_INLINE double variance(int, int64_t, const Row& row, double length2) {
+        return length2 + row.bias * row.bias;
+    }
+    template <typename Row>
+    LIKEWISE_INLINE void update(int, const Row& row, double y, Step step, const Models& models,
+                                const ClassifierRule& rule, int64_t k) {
+        const double weight = y * step.tau;
+        // The uneven perceptron moves its threshold by R² where others add a feature that is 1.
+        const double along = rule.kind == Kind::paum ? models.reach[k] : 1;
+        row.add(models.weights(k), weight, weight * along);
+    }
+};
+
+// A variance a feature, kept as its inverse: precision_i += c x_i².
+struct DiagonalCovariance {
+    double* precision;  // count x width
+
+    LIKEWISE_INLINE bool room() const { return true; }
+
+    template <typename Row>
+    LIKEWISE_INLINE double variance(int, int64_t k, const Row& row, double) {
+        return row.weighted_length2(precision + k * width);
+    }
+    template <typename Row>
+    LIKEWISE_INLINE void update(int, const Row& row, double y, Step step, const Models& models,
+                                const ClassifierRule& rule, int64_t k) {
+        double* w = models.weights(k);
+        double* p = precision + k * width;
+        if (rule.kind == Kind::second_order_perceptron) {
+            // w = v / p with v += y x: each weight is divided anew.
+            row.each([=](int64_t j, double x) LIKEWISE_LAMBDA {
+                const double v = w[j] * p[j] + y * x;
+                p[j] += x * x;
+                w[j] = v / p[j];
+            });
+            return;
+        }
+        const double weight = y * step.tau, c = step.c;
+        row.each([=](int64_t j, double x) LIKEWISE_LAMBDA {
+            w[j] += weight * (x / p[j]);
+            p[j] += c * (x * x);
+        });
+    }
+
+    int64_t width;
+};
+
+// How far a pass got.
+struct Pass {
+    int64_t taken = 0;
+    int64_t updates = 0;
+};
+
+// One event of one model with y = +1 or -1; returns whether it changed the model.
+template <typename Form, typename Row>
+LIKEWISE_INLINE bool one_against_rest(Form& form, const Models& models, const ClassifierRule& rule,
+                                      const Row& row, double y, int64_t k, double* score) {
+    const double s = row.score(models.weights(k));
+    const double m = y * s;
+    *score = s;
+    if (rule.kind == Kind::paum)
+        models.reach[k] = rule.reach > 0 ? rule.reach * rule.reach
+                                         : std::max(models.reach[k], row.length2());
+    const double threshold = y > 0 ? rule.positive : rule.negative;
+    if (!rule.open(m, (s > 0) != (y > 0), threshold)) return false;
+    const double length2 = row.length2();
+    if (length2 < kShortest2) return false;
+    const double u = form.variance(0, k, row, length2);
+    const Step step = rule.step(m, u);
+    if (step.tau == 0) return false;
+    form.update(0, row, y, step, models, rule, k);
+    return true;
+}
+
+// One event between its label and the best wrong class.
+template <typename Form, typename Row>
+LIKEWISE_INLINE bool label_against_best(Form& form, const Models& models,
+                                        const ClassifierRule& rule, const Row& row, int64_t label,
+                                        double* scores) {
+    int64_t rival = -1;
+    for (int64_t k = 0; k < models.count; ++k) {
+        scores[k] = row.score(models.weights(k));
+        if (k != label && (rival < 0 || scores[k] > scores[rival])) rival = k;
+    }
+    const double m = scores[label] - scores[rival];
+    if (rule.kind == Kind::paum)
+        for (int64_t k = 0; k < models.count; ++k)
+            models.reach[k] = rule.reach > 0 ? rule.reach * rule.reach
+                                             : std::max(models.reach[k], row.length2());
+    // The first of equal scores is the prediction.
+    const bool mistake = m < 0 || (m == 0 && rival < label);
+    if (!rule.open(m, mistake, rule.positive + rule.negative)) return false;
+    const double length2 = row.length2();
+    if (length2 < kShortest2) return false;
+    const double up = form.variance(0, label, row, length2);
+    const double down = form.variance(1, rival, row, length2);
+    Step step = rule.step(m, up + down), other = step;
+    if (rule.kind == Kind::second_order_perceptron) {
+        step = rule.step(scores[label], up);
+        other = rule.step(-scores[rival], down);
+    }
+    if (step.tau == 0) return false;
+    form.update(0, row, 1, step, models, rule, label);
+    form.update(1, row, -1, other, models, rule, rival);
+    return true;
+}
+
+// Events in order. One against the rest, models do not know of each other: all events of one,
+// then of the next; whoever sets a limit gives a single model.
+template <typename Form, typename Rows>
+LIKEWISE_INLINE Pass learn_events(Form& form, const Models& models, const ClassifierRule& rule,
+                                  const Rows& rows, const int64_t* labels, bool top2,
+                                  int64_t max_updates) {
+    Pass pass;
+    if (top2) {
+        for (; pass.taken < rows.n && pass.updates < max_updates && form.room(); ++pass.taken) {
+            const int64_t i = pass.taken;
+            pass.updates += label_against_best(form, models, rule, rows[i], labels[i],
+                                               models.scores + i * models.count);
+        }
+        return pass;
+    }
+    for (int64_t k = 0; k < models.count; ++k) {
+        // A single model is that of label 1 against label 0.
+        const int64_t own = models.count == 1 ? 1 : k;
+        for (pass.taken = 0; pass.taken < rows.n && pass.updates < max_updates && form.room();
+             ++pass.taken) {
+            const int64_t i = pass.taken;
+            pass.updates += one_against_rest(form, models, rule, rows[i],
+                                             labels[i] == own ? 1.0 : -1.0, k,
+                                             models.scores + i * models.count + k);
+        }
+    }
+    return pass;
+}
+
+constexpr int64_t kNoLimit = INT64_MAX;
+
+// The first of the largest scores; a single score speaks for label 1 if it is above zero.
+inline int64_t predicted(const double* scores, int64_t count) {
+    if (count == 1) return scores[0] > 0;
+    return std::max_element(scores, scores + count) - scores;
+}
+
+// How far a label is ahead: of the best other one, or of zero where a single model decides.
+inline double margin(const double* scores, int64_t count, int64_t label) {
+    if (count == 1) return label == 1 ? scores[0] : -scores[0];
+    double rival = -INFINITY;
+    for (int64_t k = 0; k < count; ++k)
+        if (k != label) rival = std::max(rival, scores[k]);
+    return scores[label] - rival;
+}
+
+template <typename Rows>
+LIKEWISE_INLINE Pass linear_body(const Models& models, double* precision,
+                                 const ClassifierRule& rule, const Rows& rows,
+                                 const int64_t* labels, bool top2) {
+    if (precision) {
+        DiagonalCovariance form{precision, models.width};
+        return learn_events(form, models, rule, rows, labels, top2, kNoLimit);
+    }
+    NoCovariance form;
+    return learn_events(form, models, rule, rows, labels, top2, kNoLimit);
+}
+
+LIKEWISE_INLINE Pass dense_events_body(const Models& models, double* precision,
+                                       const ClassifierRule& rule, const DenseRows& rows,
+                                       const int64_t* labels, bool top2) {
+    return linear_body(models, precision, rule, rows, labels, top2);
+}
+LIKEWISE_DISPATCH(Pass, dense_events,
+                  (const Models& models, double* precision, const ClassifierRule& rule,
+                   const DenseRows& rows, const int64_t* labels, bool top2),
+                  (models, precision, rule, rows, labels, top2))
+
+LIKEWISE_INLINE Pass sparse_events_body(const Models& models, double* precision,
+                                        const ClassifierRule& rule, const SparseRows& rows,
+                                        const int64_t* labels, bool top2) {
+    return linear_body(models, precision, rule, rows, labels, top2);
+}
+LIKEWISE_DISPATCH(Pass, sparse_events,
+                  (const Models& models, double* precision, const ClassifierRule& rule,
+                   const SparseRows& rows, const int64_t* labels, bool top2),
+                  (models, precision, rule, rows, labels, top2))
+
+}  // namespace likewise

@@ -1,0 +1,472 @@
+"""What the online classifiers share: labelled rows in, a linear decision out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from copy import deepcopy
+from typing import Any, ClassVar, NoReturn, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from likewise._kernels import ClassifierRule
+from likewise._kernels.classifier_common import LONGEST2, Labels, Reals, padded
+from likewise._memory import require_memory
+from likewise._threads import run_blocks
+from likewise._validation import (
+    TableLike,
+    at_least,
+    check_finite,
+    check_labelled,
+    check_rows,
+    codes_of,
+    one_of,
+    shown,
+    warn_user,
+    yes_or_no,
+)
+from likewise.base import Learner, fitting
+from likewise.online._classifier_state import (
+    ClassifierState,
+    DiagonalForm,
+    advance,
+    advance_by_row,
+    is_sparse,
+    learnable,
+)
+
+Array = NDArray[Any]
+
+_CHUNK = 8192  # rows taken at a time
+_CHUNK_BYTES = 2**26  # and no more of them than this, where sparse rows become dense ones
+_MAP_BLOCK = 4096  # rows scored at a time
+
+# Two labels that need no `classes`, the negative one first.
+_UNDERSTOOD = ((-1, 1), (0, 1), (False, True))
+
+
+class OnlineClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
+    """A linear classifier learned row by row.
+
+    A subclass says when and how far it steps (`_step_rule`) and, if it is of second order, what it
+    keeps of the covariance of its weights (`covariance`, `_variance`).
+    """
+
+    multiclass: str
+    fit_intercept: bool
+    max_iter: int
+    shuffle: bool
+    random_state: Any
+    classes_: Array
+    n_features_in_: int
+    _state: ClassifierState
+    _code_of: dict[Any, int]
+    _undecided: bool
+
+    covariance: str | int | None = None
+    _shared_rules: ClassVar = {
+        "multiclass": one_of("ovr", "top2"),
+        "fit_intercept": yes_or_no(),
+        "max_iter": at_least(1),
+        "shuffle": yes_or_no(),
+    }
+
+    # -- what subclasses say ---------------------------------------------------------------------
+
+    def _step_rule(self) -> ClassifierRule:
+        raise NotImplementedError
+
+    def _variance(self) -> float:
+        """Return the variance of every weight before the first event."""
+        return 1.0
+
+    # -- learning --------------------------------------------------------------------------------
+
+    def learn_one(self, x: ArrayLike, y: Any, classes: ArrayLike | None = None) -> float:
+        """Learn from one row and return the hinge loss it suffered before the update.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,), or sparse matrix with one row
+            The row.
+        y : label
+            Its class.
+        classes : array-like, optional
+            All labels that will ever come, with the first event. Without them -1 and 1, 0 and 1,
+            and False and True are understood.
+
+        Returns
+        -------
+        float
+            ``max(0, 1 - m)`` with the margin m: the score of y less the best other one (of two
+            classes: y's own sign times the score).
+        """
+        if is_sparse(x):
+            return self._learn_table(x, [y], classes)
+        try:
+            row = np.asarray(x, np.float64, "C")
+        except (TypeError, ValueError):
+            raise ValueError("x must be numbers, but it is not.") from None
+        try:
+            state, label = self._state, self._code_of[y]
+        except (AttributeError, KeyError, TypeError):
+            state, label = self._not_at_hand(row, y, classes)
+        if classes is not None:
+            self._classes_for(np.asarray([y]), classes)
+        if row.shape != (self.n_features_in_,):
+            _refuse_shape(row, self.n_features_in_)
+        several = len(state.weights) > 1
+        margin = advance_by_row(
+            state, row, label, several and self.multiclass == "top2", self._step_rule()
+        )
+        if margin != margin:
+            _refuse_size(row[None], "x")
+        self._state = state
+        return 1.0 - margin if margin < 1.0 else 0.0
+
+    def partial_fit(self, X: TableLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
+        """Learn from rows in their order: what `learn_one` on each would give, only faster.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        y : array-like of shape (n_rows,)
+            Their labels.
+        classes : array-like, optional
+            All labels that will ever come, with the first batch; see `learn_one`.
+
+        Returns
+        -------
+        self
+            A batch is learned whole or, if something is wrong with it, not at all.
+        """
+        self._learn_table(X, y, classes)
+        return self
+
+    @fitting
+    def fit(self, X: TableLike, y: ArrayLike) -> Self:
+        """Learn afresh, in `max_iter` passes over the rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        y : array-like of shape (n_rows,)
+            Labels of at least two classes.
+
+        Returns
+        -------
+        self
+        """
+        X, codes, classes = check_labelled(self, X, y, accept_sparse=True)
+        _check_size(X)
+        random = check_random_state(self.random_state)
+        state = self._begin(X.shape[1], len(classes))
+        self._decide(classes, undecided=False)
+        self._state = state
+        passes = 0
+        try:
+            for _ in range(self.max_iter):
+                order = random.permutation(X.shape[0]) if self.shuffle else None
+                self._learn(state, X, codes, order)
+                passes += 1
+        except KeyboardInterrupt:
+            warn_user(
+                f"{type(self).__name__} was interrupted after {passes} of {self.max_iter} passes; "
+                "what was learned so far is kept.",
+                ConvergenceWarning,
+            )
+        self.n_iter_ = max(1, passes)
+        return self
+
+    def fit_stream(self, batches: Iterable[tuple[Any, Any]]) -> Self:
+        """Learn from batches ``(X, y)`` as they come.
+
+        Parameters
+        ----------
+        batches : iterable
+            Read once; may be endless and is then stopped by an interrupt.
+
+        Returns
+        -------
+        self
+        """
+        for X, y in batches:
+            self.partial_fit(X, y)
+        return self
+
+    # -- answers ---------------------------------------------------------------------------------
+
+    def decision_function(self, X: TableLike) -> Array:
+        """Return the scores of rows: the larger, the surer of a class.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+
+        Returns
+        -------
+        array of shape (n_rows,) or (n_rows, n_classes)
+            Of two classes the score of the second one; else of each.
+        """
+        check_is_fitted(self)
+        X = check_rows(self, X, reset=False, accept_sparse=True)
+        coef = self.coef_.astype(X.dtype)
+        if is_sparse(X):
+            scores = np.asarray(X @ coef.T)
+        else:
+            scores = np.empty((len(X), len(coef)), dtype=X.dtype)
+
+            def block(start: int, stop: int) -> None:
+                scores[start:stop] = X[start:stop] @ coef.T
+
+            run_blocks(block, len(X), _MAP_BLOCK)
+        scores += self.intercept_.astype(X.dtype)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: TableLike) -> Array:
+        """Return the label of the largest score; of two classes, the second if it is above 0.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+
+        Returns
+        -------
+        array of shape (n_rows,)
+            Labels, as in `classes_`.
+        """
+        scores = self.decision_function(X)
+        places = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.int64)
+        return np.asarray(self.classes_[places])
+
+    # -- what was learned ------------------------------------------------------------------------
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_state")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    @property
+    def coef_(self) -> Reals:
+        """The weights of the features: one row for two classes, else one a class."""
+        return self._learned().weights[:, : self.n_features_in_]
+
+    @property
+    def intercept_(self) -> Reals:
+        """What is added to the scores: zeros unless `fit_intercept`."""
+        weights = self._learned().weights
+        added = weights[:, self.n_features_in_ :]
+        return added[:, 0].copy() if added.size else np.zeros(len(weights))
+
+    @property
+    def n_events_(self) -> int:
+        """How many rows were seen."""
+        return self._learned().n_events
+
+    @property
+    def n_updates_(self) -> int:
+        """How often a model changed; one against the rest, every class has a model of its own."""
+        return self._learned().n_updates
+
+    @property
+    def mistakes_(self) -> int:
+        """How many rows were predicted wrongly before they were learned."""
+        return self._learned().mistakes
+
+    @property
+    def cumulative_error_(self) -> float:
+        """The share of the rows that were predicted wrongly before they were learned."""
+        learned = self._learned()
+        return learned.mistakes / max(1, learned.n_events)
+
+    # -- how -------------------------------------------------------------------------------------
+
+    def _learned(self) -> ClassifierState:
+        try:
+            return self._state
+        except AttributeError:
+            raise AttributeError(
+                f"This {type(self).__name__} has not learned anything yet."
+            ) from None
+
+    def _begin(self, n_features: int, n_classes: int) -> ClassifierState:
+        """Return the state before the first event, if there is memory for it."""
+        width = n_features + bool(self.fit_intercept)
+        n_models = 1 if n_classes == 2 else n_classes
+        covariance = self.covariance
+        if isinstance(covariance, str | None):
+            each = {None: 1, "diagonal": 2, "full": 2 + padded(width)}[covariance]
+        else:
+            each = 1 + 4 * covariance
+        require_memory(
+            2 * 8.0 * n_models * width * each,  # a batch is learned on a copy
+            f"{type(self).__name__}, for weights and covariance={covariance!r} of "
+            f"{n_features} features and {n_classes} classes,",
+            "covariance='diagonal' needs least" if covariance not in (None, "diagonal") else "",
+        )
+        return ClassifierState.start(n_models, width, covariance, self._variance())
+
+    def _learn_table(self, X: TableLike, y: ArrayLike, classes: ArrayLike | None) -> float:
+        """Learn a batch whole or not at all, and return the hinge loss of its last row."""
+        self._check_parameters()
+        known = hasattr(self, "_state")
+        X = check_rows(self, X, reset=not known, accept_sparse=True)
+        _check_size(X)
+        labels = np.asarray(y)
+        _check_labels(labels, X.shape[0])
+        decided, undecided = self._classes_for(labels, classes)
+        codes = _codes(labels, decided)
+        state = self._state if known else self._begin(X.shape[1], len(decided))
+        if X.shape[0] > _CHUNK or not isinstance(state.form, DiagonalForm | None):
+            state = deepcopy(state)  # what can be interrupted or fail half-way works on a copy
+        margin = self._learn(state, X, codes, None)
+        self._state = state
+        self._decide(decided, undecided)
+        return max(0.0, 1.0 - margin)
+
+    def _learn(
+        self, state: ClassifierState, X: Any, codes: Labels, order: NDArray[Any] | None
+    ) -> float:
+        """Take rows in the given order, and return the margin of the last before it was learned."""
+        n_rows = len(codes)
+        rule = self._step_rule()
+        top2 = len(state.weights) > 1 and self.multiclass == "top2"
+        stride = max(1, min(_CHUNK, _CHUNK_BYTES // (8 * X.shape[1])))
+        if is_sparse(X) and isinstance(state.form, DiagonalForm | None):
+            stride = _CHUNK
+        margin = 0.0
+        for start in range(0, n_rows, stride):
+            part: Any = slice(start, start + stride)
+            if order is not None:
+                part = order[part]
+            rows = X[part].astype(np.float64, copy=False)
+            if is_sparse(rows):
+                rows = _canonical(rows)
+            margin = advance(state, rows, codes[part], top2, rule)[-1]
+        return float(margin)
+
+    # -- labels ----------------------------------------------------------------------------------
+
+    def _not_at_hand(
+        self, row: Reals, y: Any, classes: ArrayLike | None
+    ) -> tuple[ClassifierState, int]:
+        """Return the state and the label's number, at the first event or for a strange label."""
+        known = hasattr(self, "_state")
+        if row.ndim != 1 or not row.size or (known and len(row) != self.n_features_in_):
+            _refuse_shape(row, self.n_features_in_ if known else None)
+        if not learnable(row):
+            _refuse_size(row[None], "x")
+        label = np.asarray([y])
+        _check_labels(label, 1)
+        self._check_parameters()
+        decided, undecided = self._classes_for(label, classes)
+        code = int(_codes(label, decided)[0])
+        state = self._state if known else self._begin(len(row), len(decided))
+        self.n_features_in_ = len(row)
+        self._decide(decided, undecided)
+        return state, code
+
+    def _classes_for(self, labels: Array, classes: ArrayLike | None) -> tuple[Array, bool]:
+        """Return the classes of these labels, and whether 1 may go with 0 or with -1 still."""
+        known = getattr(self, "classes_", None) if hasattr(self, "_state") else None
+        if classes is not None:
+            given, _ = codes_of(classes)
+            if len(given) < 2:
+                raise ValueError(f"classes={classes!r} names one class, but at least 2 are needed.")
+            if known is not None and not np.array_equal(given, known):
+                raise ValueError(
+                    f"classes={_listed(given)} differ from the classes of the first call, "
+                    f"{_listed(known)}."
+                )
+            return given, False
+        if known is not None and not (self._undecided and 0 in labels):
+            return known, self._undecided and not bool((labels == -1).any())
+        found = codes_of(labels)[0].tolist()
+        for pair in _UNDERSTOOD:
+            alike = all(isinstance(label, bool) == isinstance(pair[0], bool) for label in found)
+            if alike and set(found) <= set(pair):
+                return np.array(pair), found == [1] and not isinstance(pair[0], bool)
+        raise ValueError(
+            f"y holds {_listed(np.asarray(found))}, but only labels -1 and 1, 0 and 1, or False "
+            "and True are understood without classes: pass classes= with the first call."
+        )
+
+    def _decide(self, classes: Array, undecided: bool) -> None:
+        if hasattr(self, "classes_") and classes is self.classes_ and hasattr(self, "_code_of"):
+            self._undecided = undecided
+            return
+        self.classes_ = classes
+        self._undecided = undecided
+        # Labels of which one may still turn out to be another are looked at one by one.
+        self._code_of = {} if undecided else {c: i for i, c in enumerate(classes.tolist())}
+
+
+def _codes(labels: Array, classes: Array) -> Labels:
+    """Return the place of each label among the sorted classes."""
+    comparable = (labels.dtype.kind in "USO") == (classes.dtype.kind in "USO")
+    if not comparable:
+        places, known = np.zeros(len(labels), dtype=np.int64), np.zeros(len(labels), dtype=bool)
+    elif len(classes) == 2:
+        positive = np.asarray(labels == classes[1])
+        places, known = positive.astype(np.int64), positive | np.asarray(labels == classes[0])
+    else:
+        places = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+        known = np.asarray(classes[places] == labels)
+    if not known.all():
+        raise ValueError(
+            f"y holds the label {shown(labels[~known][0])}, but the classes are {_listed(classes)}."
+        )
+    return places
+
+
+def _listed(labels: Array) -> str:
+    words = [shown(label) for label in labels.tolist()]
+    if len(words) > 8:
+        words = [*words[:7], "…"]
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def _canonical(X: Any) -> Any:
+    """Return compressed rows in which no feature is stored twice."""
+    if X.has_canonical_format:
+        return X
+    X = X.copy()
+    X.sum_duplicates()
+    return X
+
+
+def _check_labels(labels: Array, n_rows: int) -> None:
+    if labels.shape != (n_rows,):
+        raise ValueError(f"X has {n_rows} rows but y has shape {labels.shape}; they must match.")
+    if labels.dtype.kind == "f" and np.isnan(labels).any():
+        raise ValueError("y contains NaN, but every row needs a label.")
+
+
+def _check_size(X: Any) -> None:
+    if not learnable(X.data if is_sparse(X) else X):
+        _refuse_size(X, "X")
+
+
+def _refuse_size(X: Any, name: str) -> NoReturn:
+    check_finite(X, name)
+    largest = np.abs(X.data if is_sparse(X) else X).max()
+    raise ValueError(
+        f"{name} holds values up to {largest:.3g}, but only rows of a length up to "
+        f"{LONGEST2**0.5:.0e} can be learned from."
+    )
+
+
+def _refuse_shape(row: Array, n_features: int | None) -> NoReturn:
+    wanted = "at least one feature" if n_features is None else f"{n_features} features"
+    raise ValueError(f"x has shape {row.shape}, but a vector of {wanted} is needed.")

@@ -1,0 +1,354 @@
+"""What an online classifier knows, and how labelled rows change it.
+
+All learners share this engine: a rule says when and how far to step, a form says what is kept of
+the covariance Σ of the weights. A step adds ``τ y Σx`` to w and ``c x xᵀ`` to Σ⁻¹.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from likewise import _files, _kernels
+from likewise._kernels import ClassifierRule
+from likewise._kernels.classifier_common import (
+    LONGEST2,
+    Kind,
+    Labels,
+    Reals,
+    margins,
+    padded,
+    predicted,
+)
+from likewise.online._covariance_blocks import learn_in_blocks, matrix_of
+
+_NOTHING = np.empty((0, 0))
+_NO_LIMIT = 2**62
+
+# Measured: from so many features on, blocks of matrix products beat event by event.
+_WIDE = 160
+
+
+@_files.record
+@dataclass
+class DiagonalForm:
+    """Σ has no correlations; its inverse is kept, model by model."""
+
+    precision: Reals
+
+    def learn(
+        self, weights: Reals, reach: Reals, X: Any, labels: Labels, top2: bool, rule: ClassifierRule
+    ) -> tuple[Reals, int]:
+        """Take events; return scores before each update, and the number of updates."""
+        return _learn_linear(weights, self.precision, reach, X, labels, top2, rule)
+
+    def covariance(self) -> Reals:
+        """Return the variances, a row a model."""
+        return 1 / self.precision
+
+
+@_files.record
+@dataclass
+class FactoredForm:
+    """Σ = U diag(D) Uᵀ, model by model: positive definite however long the stream."""
+
+    columns: Reals
+    diagonal: Reals
+
+    @classmethod
+    def start(cls, n_models: int, width: int, variance: float) -> FactoredForm:
+        """Return the factors of a multiple of the identity."""
+        return cls(np.zeros((n_models, width, padded(width))), np.full((n_models, width), variance))
+
+    def learn(
+        self, weights: Reals, reach: Reals, X: Any, labels: Labels, top2: bool, rule: ClassifierRule
+    ) -> tuple[Reals, int]:
+        """Take events; return scores before each update, and the number of updates."""
+        X = _dense(X)
+        if top2:
+            return _kernels.factor_events(
+                weights, self.columns, self.diagonal, reach, X, labels, True, _NO_LIMIT, rule
+            )
+        scores, updates = np.empty((len(X), len(weights))), 0
+        for k, own in _models(weights, labels):
+            scores[:, k], changed = self._learn_model(k, weights, reach, X, own, rule)
+            updates += changed
+        return scores, updates
+
+    def _learn_model(
+        self, k: int, weights: Reals, reach: Reals, X: Reals, labels: Labels, rule: ClassifierRule
+    ) -> tuple[Reals, int]:
+        """Take the events of one model: one by one, and in blocks once they have paid."""
+        model = slice(k, k + 1)
+        width = weights.shape[1]
+        scores, updates, taken = np.empty(len(X)), 0, 0
+
+        def one_by_one(limit: int) -> None:
+            nonlocal taken, updates
+            found, changed = _kernels.factor_events(
+                weights[model],
+                self.columns[model],
+                self.diagonal[model],
+                reach[model],
+                X[taken:],
+                labels[taken:],
+                False,
+                limit,
+                rule,
+            )
+            scores[taken : taken + len(found)] = found[:, 0]
+            taken, updates = taken + len(found), updates + changed
+
+        if width >= _WIDE:
+            # To leave the factors and to come back costs about as much as so many updates.
+            one_by_one(width // 8)
+            if taken < len(X):
+                found, changed = learn_in_blocks(
+                    weights[k],
+                    self.columns[k],
+                    self.diagonal[k],
+                    X[taken:],
+                    labels[taken:],
+                    rule,
+                )
+                scores[taken : taken + len(found)] = found
+                taken, updates = taken + len(found), updates + changed
+        if taken < len(X):
+            one_by_one(_NO_LIMIT)
+        return scores, updates
+
+    def covariance(self) -> Reals:
+        """Return the matrices, one a model."""
+        return np.stack(
+            [matrix_of(*factors) for factors in zip(self.columns, self.diagonal, strict=True)]
+        )
+
+
+@_files.record
+@dataclass
+class SketchedForm:
+    """Σ⁻¹ = I/s + SᵀS with S kept to `rank` rows by frequent directions, model by model.
+
+    There is room for twice as many rows, so that they are sorted out only now and then; `history`
+    holds H with ``Σ = s I - HᵀH``.
+    """
+
+    rank: int
+    variance: float
+    sketch: Reals
+    history: Reals
+    used: Labels
+    trace: Reals
+
+    @classmethod
+    def start(cls, n_models: int, width: int, variance: float, rank: int) -> SketchedForm:
+        """Return the sketch of a multiple of the identity."""
+        room = (n_models, 2 * rank, width)
+        trace = np.full(n_models, 1 / variance)
+        used = np.zeros(n_models, dtype=np.int64)
+        return cls(rank, variance, np.zeros(room), np.zeros(room), used, trace)
+
+    def learn(
+        self, weights: Reals, reach: Reals, X: Any, labels: Labels, top2: bool, rule: ClassifierRule
+    ) -> tuple[Reals, int]:
+        """Take events; return scores before each update, and the number of updates."""
+        X = _dense(X)
+        if top2:
+            return self._learn_models(slice(None), weights, reach, X, labels, True, rule)
+        scores, updates = np.empty((len(X), len(weights))), 0
+        for k, own in _models(weights, labels):
+            model = slice(k, k + 1)
+            found, changed = self._learn_models(model, weights, reach, X, own, False, rule)
+            scores[:, k] = found[:, 0]
+            updates += changed
+        return scores, updates
+
+    def _learn_models(
+        self,
+        models: slice,
+        weights: Reals,
+        reach: Reals,
+        X: Reals,
+        labels: Labels,
+        top2: bool,
+        rule: ClassifierRule,
+    ) -> tuple[Reals, int]:
+        parts, updates, taken = [], 0, 0
+        while taken < len(X):
+            found, changed = _kernels.low_rank_events(
+                weights[models],
+                self.sketch[models],
+                self.history[models],
+                self.used[models],
+                self.trace[models],
+                self.variance,
+                reach[models],
+                X[taken:],
+                labels[taken:],
+                top2,
+                rule,
+            )
+            parts.append(found)
+            taken, updates = taken + len(found), updates + changed
+            if taken < len(X):
+                for k in np.flatnonzero(self.used == self.sketch.shape[1]):
+                    self._sort_out(int(k), weights[k], rule)
+        return np.concatenate(parts), updates
+
+    def _sort_out(self, k: int, w: Reals, rule: ClassifierRule) -> None:
+        """Turn S to its main directions, shorten all by the first that is dropped, keep `rank`."""
+        S = self.sketch[k, : self.used[k]]
+        v = w / self.variance + S.T @ (S @ w)  # Σ⁻¹w
+        _, lengths, directions = np.linalg.svd(S, full_matrices=False)
+        dropped = lengths[self.rank] ** 2 if len(lengths) > self.rank else 0.0
+        kept = np.maximum(lengths[: self.rank] ** 2 - dropped, 0)
+        count = int(np.count_nonzero(kept))
+        kept, directions = kept[:count], directions[:count]
+        shrink = self.variance * np.sqrt(kept / (1 + self.variance * kept))
+        self.sketch[k, :count] = np.sqrt(kept)[:, None] * directions
+        self.history[k, :count] = shrink[:, None] * directions
+        self.used[k] = count
+        if rule.kind is Kind.SECOND_ORDER_PERCEPTRON:  # w is Σv at all times
+            H = self.history[k, :count]
+            w[:] = self.variance * v - H.T @ (H @ v)
+
+    def covariance(self) -> Reals:
+        """Return the matrices, one a model."""
+        start = self.variance * np.eye(self.sketch.shape[2])
+        return np.stack(
+            [start - H[:used].T @ H[:used] for H, used in zip(self.history, self.used, strict=True)]
+        )
+
+
+Form = DiagonalForm | FactoredForm | SketchedForm
+
+
+@_files.record
+@dataclass
+class ClassifierState:
+    """Weights and covariance of every model, and what they have been through."""
+
+    weights: Reals
+    reach: Reals
+    form: Form | None
+    n_events: int = 0
+    n_updates: int = 0
+    mistakes: int = 0
+
+    @classmethod
+    def start(
+        cls, n_models: int, width: int, covariance: str | int | None, variance: float
+    ) -> ClassifierState:
+        """Return the state before the first event."""
+        form: Form | None = None
+        if covariance == "diagonal":
+            form = DiagonalForm(np.full((n_models, width), 1 / variance))
+        elif covariance == "full":
+            form = FactoredForm.start(n_models, width, variance)
+        elif covariance is not None:
+            form = SketchedForm.start(n_models, width, variance, int(covariance))
+        return cls(np.zeros((n_models, width)), np.zeros(n_models), form)
+
+
+def advance(
+    state: ClassifierState, X: Any, labels: Labels, top2: bool, rule: ClassifierRule
+) -> Reals:
+    """Take labelled rows in place, and return the margin of each before it was learned.
+
+    Parameters
+    ----------
+    state : ClassifierState
+        Changes.
+    X : float64 array of shape (n, d), or CSR matrix without duplicates
+        Rows.
+    labels : int64 array of shape (n,)
+        The number of each row's class; 0 and 1 where there is a single model.
+    top2 : bool
+        Whether a label learns against the best wrong one, or each class against the rest.
+    rule : ClassifierRule
+        When and how far to step.
+    """
+    if state.form is None:
+        learned = _learn_linear(state.weights, _NOTHING, state.reach, X, labels, top2, rule)
+    else:
+        learned = state.form.learn(state.weights, state.reach, X, labels, top2, rule)
+    scores, updates = learned
+    state.n_events += len(labels)
+    state.n_updates += updates
+    state.mistakes += int(np.count_nonzero(predicted(scores) != labels))
+    return margins(scores, labels)
+
+
+def advance_by_row(
+    state: ClassifierState, x: Reals, label: int, top2: bool, rule: ClassifierRule
+) -> float:
+    """Do what `advance` does for one dense row, without its overhead.
+
+    Returns
+    -------
+    float
+        The margin; NaN, and nothing changed, if the row cannot be learned from.
+    """
+    if isinstance(state.form, DiagonalForm | None):
+        precision = _NOTHING if state.form is None else state.form.precision
+        margin, mistake, updates = _kernels.dense_event(
+            state.weights, precision, state.reach, x, label, top2, rule
+        )
+        if margin == margin:
+            state.n_events += 1
+            state.n_updates += updates
+            state.mistakes += mistake
+        return margin
+    if not learnable(x):
+        return np.nan
+    return float(advance(state, x[None], np.array([label]), top2, rule)[0])
+
+
+def is_sparse(X: Any) -> bool:
+    """Return whether X is a sparse matrix."""
+    return bool(sp.issparse(X))
+
+
+def learnable(values: Reals) -> bool:
+    """Return whether the values are finite and not too large to be learned from."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.vdot(values, values) <= LONGEST2)
+
+
+def _learn_linear(
+    weights: Reals,
+    precision: Reals,
+    reach: Reals,
+    X: Any,
+    labels: Labels,
+    top2: bool,
+    rule: ClassifierRule,
+) -> tuple[Reals, int]:
+    if not is_sparse(X):
+        return _kernels.dense_events(weights, precision, reach, X, labels, top2, rule)
+    return _kernels.csr_events(
+        weights,
+        precision,
+        reach,
+        X.data,
+        X.indices.astype(np.int32, copy=False),
+        X.indptr.astype(np.int64, copy=False),
+        X.shape[1],
+        labels,
+        top2,
+        rule,
+    )
+
+
+def _dense(X: Any) -> Reals:
+    return np.ascontiguousarray(X.toarray()) if is_sparse(X) else X
+
+
+def _models(weights: Reals, labels: Labels) -> list[tuple[int, Labels]]:
+    """Return each model's number, and 1 for each event of its own."""
+    if len(weights) == 1:
+        return [(0, labels)]
+    return [(k, (labels == k).astype(np.int64)) for k in range(len(weights))]

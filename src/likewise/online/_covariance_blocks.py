@@ -1,0 +1,117 @@
+"""A full covariance in blocks of events: matrix products do the work, the steps stay the same.
+
+Between two blocks Σ is an explicit matrix. Inside one it is Σ minus the few updates so far, of
+which only ``Σx`` of the events that are likely to cause an update has to be known beforehand.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import blas, lapack
+
+from likewise import _kernels
+from likewise._kernels import ClassifierRule
+from likewise._kernels.classifier_common import Kind, Labels, Reals
+from likewise._threads import single_threaded_blas
+
+# Measured: more updates in a block make its products faster and its corrections dearer.
+_BLOCK = 64
+_AHEAD = 1024  # rows that are looked at for those likely to cause an update
+
+
+def matrix_of(columns: Reals, diagonal: Reals) -> Reals:
+    """Return Σ = U diag(D) Uᵀ, exactly symmetric, from the columns of U above its diagonal."""
+    sigma = _upper_half(columns, diagonal)
+    return np.asarray(np.triu(sigma) + np.triu(sigma, 1).T)
+
+
+def _upper_half(columns: Reals, diagonal: Reals) -> Reals:
+    root = np.sqrt(diagonal)
+    upper = columns[:, : len(diagonal)].T * root
+    upper[np.diag_indices_from(upper)] = root
+    product, _ = lapack.dlauum(np.asfortranarray(upper), lower=0, overwrite_c=1)
+    return np.ascontiguousarray(product)
+
+
+def factors_of(sigma: Reals) -> tuple[Reals, Reals] | None:
+    """Return U (its columns as rows, without the diagonal) and D from the upper half of Σ.
+
+    None if rounding has left a matrix that is not positive definite.
+    """
+    # Cholesky from the last feature to the first leaves an upper triangle on the left.
+    backwards = sigma[::-1, ::-1]  # its lower half is the upper half of Σ
+    lower, failed = lapack.dpotrf(np.asfortranarray(backwards), lower=1, clean=1, overwrite_a=1)
+    if failed:
+        return None
+    upper = lower[::-1, ::-1]
+    root = upper.diagonal().copy()
+    columns = np.ascontiguousarray((upper / root).T)
+    columns[np.diag_indices_from(columns)] = 0
+    return columns, root**2
+
+
+def learn_in_blocks(
+    w: Reals, columns: Reals, diagonal: Reals, X: Reals, labels: Labels, rule: ClassifierRule
+) -> tuple[Reals, int]:
+    """Take events of one model in place, for as long as an explicit Σ is precise enough.
+
+    Parameters
+    ----------
+    w, columns, diagonal
+        Weights and factors of Σ; they change.
+    X, labels
+        Rows, and 0 or 1 for each.
+    rule : ClassifierRule
+        When and how far to step.
+
+    Returns
+    -------
+    scores, updates
+        Of the events that were taken, which may be fewer than there are, or none.
+    """
+    if rule.bias:
+        X = np.column_stack([X, np.full(len(X), rule.bias)])
+    before = w.copy()
+    scores, updates, taken = np.empty(len(X)), 0, 0
+    history, shrink = np.empty((_BLOCK, len(w))), np.empty(_BLOCK)
+    with single_threaded_blas():
+        sigma = _upper_half(columns, diagonal)
+        trusted = True
+        while trusted and taken < len(X):
+            ahead, asked = _likely(w, X[taken : taken + _AHEAD], labels[taken:], rule)
+            rows = X[taken : taken + ahead]
+            # As BLAS counts, by columns, this is the lower half of a symmetric matrix.
+            known = blas.dsymm(1.0, sigma.T, rows[asked].T, lower=1).T
+            found, changed, trusted = _kernels.block_events(
+                w,
+                sigma,
+                sigma.diagonal().copy(),
+                rows,
+                labels[taken : taken + ahead],
+                asked,
+                np.ascontiguousarray(known),
+                history,
+                shrink,
+                rule,
+            )
+            noted = history[:changed] * np.sqrt(shrink[:changed])[:, None]
+            blas.dsyrk(-1.0, noted.T, beta=1.0, c=sigma.T, lower=1, overwrite_c=1)
+            scores[taken : taken + len(found)] = found
+            taken, updates = taken + len(found), updates + changed
+        factors = factors_of(sigma)
+    if factors is None:
+        w[:] = before
+        return scores[:0], 0
+    columns[:, : len(w)], diagonal[:] = factors
+    return scores[:taken], updates
+
+
+def _likely(w: Reals, X: Reals, labels: Labels, rule: ClassifierRule) -> tuple[int, Labels]:
+    """Return how many rows to take, and which of them would cause an update by themselves."""
+    if rule.kind is Kind.CONFIDENCE:  # all have to be asked
+        ahead = min(len(X), _BLOCK)
+        return ahead, np.arange(ahead)
+    least = 0.0 if rule.kind is Kind.SECOND_ORDER_PERCEPTRON else 1.0
+    margin = np.where(labels[: len(X)] == 1, 1.0, -1.0) * (X @ w)
+    asked = np.flatnonzero(margin <= least)[:_BLOCK]
+    return (int(asked[-1]) + 1 if len(asked) == _BLOCK else len(X)), asked

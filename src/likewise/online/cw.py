@@ -1,0 +1,117 @@
+"""Confidence-weighted classification."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, ClassVar
+
+from scipy.special import ndtri
+
+from likewise._kernels import ClassifierRule
+from likewise._kernels.classifier_common import Kind
+from likewise._validation import positive, strictly_between
+from likewise.online._second_order import SecondOrderClassifier
+
+
+@lru_cache
+def _rule(eta: float, bias: bool) -> ClassifierRule:
+    """Return the rule; kept, because making it again would cost a good part of one event."""
+    return ClassifierRule(Kind.CONFIDENCE, float(ndtri(eta)), bias=float(bias))
+
+
+class CW(SecondOrderClassifier):
+    r"""Confidence-weighted classifier: each row has to be right with a given probability.
+
+    The weights are taken as normally distributed with mean w and covariance Σ. With y = ±1,
+    :math:`m = y\,(w \cdot x)`, :math:`g = \Sigma x`, :math:`u = x^\top \Sigma x` and
+    :math:`\varphi = \Phi^{-1}(\eta)`, a row with :math:`m < \varphi u` causes
+    :math:`w \leftarrow w + \alpha y g` and
+    :math:`\Sigma^{-1} \leftarrow \Sigma^{-1} + 2 \alpha \varphi\, x x^\top`, with
+
+    .. math::
+
+        \alpha = \frac{-(1 + 2 \varphi m)
+        + \sqrt{(1 + 2 \varphi m)^2 - 8 \varphi (m - \varphi u)}}{4 \varphi u}.
+
+    Parameters
+    ----------
+    eta : float
+        η, between ½ and 1: the probability with which a row has to be on its side.
+    covariance : {"full", "diagonal"} or int
+        What is kept of the covariance Σ of the weights: all, the variances only, or what a sketch
+        of so many rows can tell of its inverse.
+    initial_variance : float
+        Σ is this multiple of the identity before the first event.
+    multiclass : {"ovr", "top2"}
+        More than two classes: a model a class against the rest, or the label against the best
+        wrong class.
+    fit_intercept : bool
+        Whether every row has one more feature, which is 1.
+    max_iter : int
+        Passes of `fit`; a stream has one by itself.
+    shuffle : bool
+        Whether each pass of `fit` takes the rows in a new random order.
+    random_state : int, RandomState or None
+        Decides the order.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels in sorted order.
+    coef_, intercept_ : arrays of shape (n_models, n_features) and (n_models,)
+        The weights; one model for two classes, else one a class.
+    covariance_ : array of shape (n_features, n_features) or (n_features,)
+        Σ, or its diagonal; with one more axis in front for more than two classes.
+    n_events_, n_updates_, mistakes_ : int
+        Rows seen, changes of a model, rows that were predicted wrongly before they were learned.
+    cumulative_error_ : float
+        ``mistakes_ / n_events_``.
+
+    References
+    ----------
+    M. Dredze, K. Crammer, F. Pereira, Confidence-weighted linear classification, ICML 2008.
+
+    Examples
+    --------
+    >>> import likewise as lw
+    >>> live = lw.CW(eta=0.9)
+    >>> live.learn_one([1.0, 0.0], 1)
+    1.0
+    >>> live.learn_one([1.0, 1.0], -1)
+    1.53...
+    >>> live.predict([[0.0, 1.0], [1.0, 0.0]])
+    array([-1,  1])
+    """
+
+    _rules: ClassVar = {
+        "eta": strictly_between(0.5, 1),
+        "initial_variance": positive(),
+        **SecondOrderClassifier._shared_rules,
+    }
+
+    def __init__(
+        self,
+        eta: float = 0.9,
+        *,
+        covariance: str | int = "full",
+        initial_variance: float = 1.0,
+        multiclass: str = "ovr",
+        fit_intercept: bool = False,
+        max_iter: int = 5,
+        shuffle: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.eta = eta
+        self.covariance = covariance
+        self.initial_variance = initial_variance
+        self.multiclass = multiclass
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    def _step_rule(self) -> ClassifierRule:
+        return _rule(self.eta, self.fit_intercept)
+
+    def _variance(self) -> float:
+        return float(self.initial_variance)

@@ -1,0 +1,82 @@
+"""Rosenblatt's perceptron."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from likewise._kernels import ClassifierRule
+from likewise._kernels.classifier_common import Kind
+from likewise.online._classifier import OnlineClassifier
+
+_RULES = {bias: ClassifierRule(Kind.PERCEPTRON, bias=float(bias)) for bias in (False, True)}
+
+
+class Perceptron(OnlineClassifier):
+    r"""Perceptron: a row that is predicted wrongly is added to the weights, with its sign.
+
+    With y = ±1 and the score :math:`s = w \cdot x`, a mistake causes :math:`w \leftarrow w + y x`.
+    A score of 0 predicts the first class.
+
+    Parameters
+    ----------
+    multiclass : {"ovr", "top2"}
+        More than two classes: a model a class against the rest, or the label against the best
+        wrong class.
+    fit_intercept : bool
+        Whether every row has one more feature, which is 1.
+    max_iter : int
+        Passes of `fit`; a stream has one by itself.
+    shuffle : bool
+        Whether each pass of `fit` takes the rows in a new random order.
+    random_state : int, RandomState or None
+        Decides the order.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels in sorted order.
+    coef_, intercept_ : arrays of shape (n_models, n_features) and (n_models,)
+        The weights; one model for two classes, else one a class.
+    n_events_, n_updates_, mistakes_ : int
+        Rows seen, changes of a model, rows that were predicted wrongly before they were learned.
+    cumulative_error_ : float
+        ``mistakes_ / n_events_``.
+
+    References
+    ----------
+    F. Rosenblatt, The perceptron: a probabilistic model for information storage and organization
+    in the brain, Psychological Review 65, 1958.
+
+    Examples
+    --------
+    >>> import likewise as lw
+    >>> live = lw.Perceptron()
+    >>> live.learn_one([1.0, 0.0], 1)
+    1.0
+    >>> live.learn_one([0.0, 1.0], -1)
+    1.0
+    >>> live.predict([[2.0, 1.0]]), live.mistakes_
+    (array([1]), 1)
+    """
+
+    _rules: ClassVar = {
+        **OnlineClassifier._shared_rules,
+    }
+
+    def __init__(
+        self,
+        *,
+        multiclass: str = "ovr",
+        fit_intercept: bool = False,
+        max_iter: int = 5,
+        shuffle: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.multiclass = multiclass
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    def _step_rule(self) -> ClassifierRule:
+        return _RULES[bool(self.fit_intercept)]
