@@ -27,6 +27,10 @@ class Kind(IntEnum):
 
 SHORTEST2 = 1e-100  # rows of less squared length count as zero
 LONGEST2 = 1e100  # longer ones cannot be learned from
+SUREST = 1e150  # no variance falls below its inverse, however fast confidence grows
+# A row that was just learned is right by exactly the margin, up to rounding: nearer than this to
+# it is no loss, or a repeated row would be learned or not by chance.
+ROUNDING = 1e-10
 LANES = 8  # columns of a factor are padded to a multiple of this
 TRUSTED = 1e-6  # share of u without correlations below which its digits are not trusted
 LOST = 1e-3  # share of u at a block's start below which differences have cost digits
@@ -70,7 +74,7 @@ class ClassifierRule(NamedTuple):
                 return m <= threshold
             case Kind.CONFIDENCE:
                 return True
-        return m < 1
+        return m < 1 - ROUNDING
 
     def step(self, m: float, u: float) -> tuple[float, float]:
         """Return τ and c for an event that may cause a step."""
@@ -90,7 +94,7 @@ class ClassifierRule(NamedTuple):
                 return (1 - m) / (u + size), 1 / size
             case Kind.SECOND_ORDER_PERCEPTRON:
                 return (1 - m) / (1 + u), 1.0
-        if not m < size * u:
+        if not m < size * u * (1 - ROUNDING):
             return 0.0, 0.0
         b = 1 + 2 * size * m
         root = float(np.sqrt((1 - 2 * size * m) ** 2 + 8 * size**2 * u))

@@ -17,6 +17,7 @@ from likewise._kernels.classifier_common import (
     LONGEST2,
     LOST,
     SHORTEST2,
+    SUREST,
     TRUSTED,
     ClassifierRule,
     Kind,
@@ -67,11 +68,11 @@ class _Diagonal:
             self.rule.kind is Kind.SECOND_ORDER_PERCEPTRON
         ):  # w = Σv with v += y x: each weight is divided anew
             v = self.W[k] * self.precision[k] + y * x
-            self.precision[k] += x * x
+            self.precision[k] = np.minimum(self.precision[k] + x * x, SUREST)
             self.W[k] = v / self.precision[k]
         else:
             self.W[k] += y * tau * (x / self.precision[k])
-            self.precision[k] += c * (x * x)
+            self.precision[k] = np.minimum(self.precision[k] + c * (x * x), SUREST)
 
 
 class _Factored:
@@ -95,7 +96,7 @@ class _Factored:
         before = 1.0
         for j in range(len(x)):
             after = before + c * (f[j] * v[j])
-            self.diagonal[k, j] *= before / after
+            self.diagonal[k, j] = max(self.diagonal[k, j] * (before / after), 1 / SUREST)
             old = columns[j, :j].copy()
             columns[j, :j] += (-c * f[j] / before) * gain[:j]
             gain[:j] += v[j] * old
@@ -132,6 +133,8 @@ class _LowRank:
         history = self.history[k, : self.used[k]]
         gain = self.start * x - history.T @ (history @ x)
         self.W[k] += y * tau * gain
+        if not self.trace[k] + c * (x @ x) < SUREST:
+            return
         self.history[k, self.used[k]] = np.sqrt(c / (1 + c * u)) * gain
         self.sketch[k, self.used[k]] = np.sqrt(c) * x
         self.trace[k] += c * (x @ x)

@@ -414,9 +414,10 @@ class OnlineClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
 
 def _codes(labels: Array, classes: Array) -> Labels:
     """Return the place of each label among the sorted classes."""
-    comparable = (labels.dtype.kind in "USO") == (classes.dtype.kind in "USO")
-    if not comparable:
-        places, known = np.zeros(len(labels), dtype=np.int64), np.zeros(len(labels), dtype=bool)
+    if {labels.dtype.kind, classes.dtype.kind} & set("USO"):
+        code_of = {label: code for code, label in enumerate(classes.tolist())}
+        places = np.array([code_of.get(label, -1) for label in labels.tolist()], dtype=np.int64)
+        known = places >= 0
     elif len(classes) == 2:
         positive = np.asarray(labels == classes[1])
         places, known = positive.astype(np.int64), positive | np.asarray(labels == classes[0])

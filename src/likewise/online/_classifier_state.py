@@ -193,9 +193,8 @@ class SketchedForm:
             )
             parts.append(found)
             taken, updates = taken + len(found), updates + changed
-            if taken < len(X):
-                for k in np.flatnonzero(self.used == self.sketch.shape[1]):
-                    self._sort_out(int(k), weights[k], rule)
+            for k in np.flatnonzero(self.used == self.sketch.shape[1]):
+                self._sort_out(int(k), weights[k], rule)
         return np.concatenate(parts), updates
 
     def _sort_out(self, k: int, w: Reals, rule: ClassifierRule) -> None:

@@ -105,7 +105,7 @@ class FactoredCovariance {
             for (int l = 0; l < kLanes; ++l) {
                 const double after = before + c * (f[j + l] * v[j + l]);
                 lambda[l] = -c * f[j + l] / before;
-                D[j + l] *= before / after;
+                D[j + l] = std::max(D[j + l] * (before / after), 1 / kSurest);
                 before = after;
             }
             double* column_ = column(k, j);
@@ -135,7 +135,7 @@ class FactoredCovariance {
         for (; j < d_; ++j) {
             const double after = before + c * (f[j] * v[j]);
             const double lambda = -c * f[j] / before;
-            D[j] *= before / after;
+            D[j] = std::max(D[j] * (before / after), 1 / kSurest);
             before = after;
             double* entries = column(k, j);
             for (int64_t i = 0; i <= j; i += kLanes) {
@@ -210,12 +210,14 @@ class LowRankCovariance {
             for (int64_t i = 0; i < d_; ++i) g[i] -= t * h[i];
         }
         double* w = models.weights(k);
+        const double weight = y * step.tau;
+        for (int64_t i = 0; i < d_; ++i) w[i] += weight * g[i];
+        if (!(trace_[k] + step.c * work.length2 < kSurest)) return;
         double* h = history_ + (k * capacity_ + used_[k]) * d_;
         double* s = sketch_ + (k * capacity_ + used_[k]) * d_;
-        const double weight = y * step.tau, root = std::sqrt(step.c);
+        const double root = std::sqrt(step.c);
         const double shrink = std::sqrt(step.c / (1 + step.c * work.u));
         for (int64_t i = 0; i < d_; ++i) {
-            w[i] += weight * g[i];
             h[i] = shrink * g[i];
             s[i] = root * work.x[i];
         }

@@ -20,6 +20,13 @@ enum class Kind : int {
 
 constexpr double kShortest2 = 1e-100;   // rows of less squared length count as zero
 constexpr double kLongestRow2 = 1e100;  // longer ones cannot be learned from
+// No variance falls below the inverse of this: confidence that grows with every mistake would
+// otherwise leave the range of numbers.
+constexpr double kSurest = 1e150;
+
+// A row that was just learned is right by exactly the margin, up to rounding: nearer than this to it
+// is no loss, or a repeated row would be learned or not by chance.
+constexpr double kRounding = 1e-10;
 
 struct Step {
     double tau = 0;  // of w
@@ -41,7 +48,7 @@ struct ClassifierRule {
             case Kind::second_order_perceptron: return mistake;
             case Kind::paum: return m <= threshold;
             case Kind::confidence: return true;
-            default: return m < 1;
+            default: return m < 1 - kRounding;
         }
     }
 
@@ -56,7 +63,7 @@ struct ClassifierRule {
             case Kind::second_order_perceptron: return {(1 - m) / (1 + u), 1};
             case Kind::confidence: {
                 const double phi = size;
-                if (!(m < phi * u)) return {};
+                if (!(m < phi * u * (1 - kRounding))) return {};
                 const double b = 1 + 2 * phi * m;
                 const double minus = 1 - 2 * phi * m;
                 const double root = std::sqrt(minus * minus + 8 * phi * phi * u);

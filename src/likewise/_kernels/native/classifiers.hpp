@@ -52,7 +52,7 @@ struct DiagonalCovariance {
             // w = v / p with v += y x: each weight is divided anew.
             row.each([=](int64_t j, double x) LIKEWISE_LAMBDA {
                 const double v = w[j] * p[j] + y * x;
-                p[j] += x * x;
+                p[j] = std::min(p[j] + x * x, kSurest);
                 w[j] = v / p[j];
             });
             return;
@@ -60,7 +60,7 @@ struct DiagonalCovariance {
         const double weight = y * step.tau, c = step.c;
         row.each([=](int64_t j, double x) LIKEWISE_LAMBDA {
             w[j] += weight * (x / p[j]);
-            p[j] += c * (x * x);
+            p[j] = std::min(p[j] + c * (x * x), kSurest);
         });
     }
 

@@ -1,0 +1,364 @@
+"""Kernels of online classifiers: compiled against their NumPy twins, on every instruction set."""
+
+import inspect
+import itertools
+from functools import lru_cache
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+
+from likewise import _kernels
+from likewise._kernels import ClassifierRule, classifier_common, classifier_reference
+from likewise._kernels.classifier_common import Kind, padded
+
+if find_spec("likewise._kernels._native"):
+    from likewise._kernels import _native, classifier_compiled
+
+    INSTRUCTIONS = ["portable", "avx2", "avx512"]
+else:
+    INSTRUCTIONS = []
+
+needs_native = pytest.mark.skipif(not INSTRUCTIONS, reason="the kernels were not compiled")
+STREAMS = ["random", "empty", "one", "zero rows", "tiny", "huge", "repeated", "sparse"]
+FIRST_ORDER = (Kind.PERCEPTRON, Kind.UNEVEN)
+
+
+@pytest.fixture(params=INSTRUCTIONS)
+def instructions(request):
+    """Each set of instructions that this machine has."""
+    if not _native.choose_instructions(request.param):
+        _native.choose_instructions("best")
+        pytest.skip(f"this machine has no {request.param}")
+    yield request.param
+    _native.choose_instructions("best")
+
+
+def rows_for(stream, d, n_models, seed, n=40):
+    rng = np.random.default_rng(seed)
+    n = {"empty": 0, "one": 1}.get(stream, n)
+    X = rng.normal(size=(n, d))
+    labels = rng.integers(0, max(2, n_models), n)
+    if stream == "zero rows":
+        X[::3] = 0
+    elif stream == "tiny":
+        X *= 1e-45
+    elif stream == "huge":
+        X *= 1e45
+    elif stream == "repeated":
+        X = X[rng.integers(0, 4, n)].copy()
+    elif stream == "sparse":
+        X *= rng.random(X.shape) < 0.3
+    return X, labels, rng
+
+
+def rule_for(kind, bias, reach=0.0):
+    return ClassifierRule(kind, 0.7, 1.0, 0.5, reach, bias)
+
+
+def case_for(name, kind, stream, d, n_models, top2, bias, seed=0):
+    """Return fresh arguments of a kernel on each call, because it changes them."""
+    X, labels, rng = rows_for(stream, d, n_models, seed)
+    width = d + bool(bias)
+    # With variances of the order of 1/‖x‖² the steps are ordinary ones, whatever the length.
+    scale = {"tiny": 1e90, "huge": 1e-90}.get(stream, 1.0)
+    rule = rule_for(kind, bias * scale**-0.5, reach=float(seed % 2))
+    W, reach = 0.1 * rng.normal(size=(n_models, width)) * scale**0.5, np.zeros(n_models)
+
+    def arguments():
+        start = W.copy(), reach.copy()
+        if name.startswith("dense first"):
+            return *start[:1], np.empty((0, 0)), start[1], X, labels, top2, rule
+        if name.startswith("dense"):
+            precision = np.full(W.shape, 1 / scale)
+            return *start[:1], precision, start[1], X, labels, top2, rule
+        if name == "csr":
+            stored = X != 0
+            starts = np.concatenate([[0], np.cumsum(stored.sum(axis=1))]).astype(np.int64)
+            features = np.nonzero(stored)[1].astype(np.int32)
+            precision = np.full(W.shape, 1 / scale)
+            table = X[stored], features, starts, d
+            return *start[:1], precision, start[1], *table, labels, top2, rule
+        if name == "factor":
+            columns = np.zeros((n_models, width, padded(width)))
+            diagonal = np.full(W.shape, scale)
+            return *start[:1], columns, diagonal, start[1], X, labels, top2, 25, rule
+        room = np.zeros((n_models, 30, width))
+        used, trace = np.zeros(n_models, dtype=np.int64), np.full(n_models, 1 / scale)
+        return (
+            *start[:1],
+            *(room, room.copy(), used, trace, scale, start[1], X, labels, top2, rule),
+        )
+
+    return arguments
+
+
+KERNEL_OF = {
+    "dense first order": "dense_events",
+    "dense diagonal": "dense_events",
+    "csr": "csr_events",
+    "factor": "factor_events",
+    "low rank": "low_rank_events",
+}
+
+
+def outcome(kernel, args):
+    """Return everything that a kernel says and leaves behind."""
+    found = kernel(*args)
+    left = [arg for arg in args if isinstance(arg, np.ndarray) and arg.dtype == np.float64]
+    return [np.asarray(part, dtype=np.float64) for part in (*found, *left)]
+
+
+def assert_same(found, expected, rtol):
+    """Compare outcomes up to rtol of the largest value of each part."""
+    assert len(found) == len(expected)
+    for a, b in zip(found, expected, strict=True):
+        assert a.shape == b.shape
+        np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol * np.abs(b).max(initial=0))
+
+
+def test_assert_same_can_fail():
+    one = [np.ones(3), np.array(2.0)]
+    assert_same(one, [part.copy() for part in one], 1e-12)
+    for other in ([one[0] + 1e-9, one[1]], [one[0][:2], one[1]], [one[0]], [one[0], one[1] * 1.1]):
+        with pytest.raises(AssertionError):
+            assert_same(one, other, 1e-12)
+
+
+@pytest.mark.parametrize("name", _kernels.CLASSIFIER_NAMES)
+def test_every_kernel_has_a_twin(name):
+    assert getattr(_kernels, name).__name__ == name
+    twin = inspect.signature(getattr(classifier_reference, name))
+    assert inspect.signature(getattr(_kernels, name)) == twin
+    if INSTRUCTIONS:
+        assert inspect.signature(getattr(classifier_compiled, name)) == twin
+
+
+def test_classifier_names_lists_every_kernel():
+    public = {
+        name
+        for name, value in vars(classifier_reference).items()
+        if inspect.isfunction(value)
+        and value.__module__ == classifier_reference.__name__
+        and not name.startswith("_")
+    }
+    assert public == set(_kernels.CLASSIFIER_NAMES)
+
+
+SETTINGS = [(1, False, 0.0), (1, False, 1.0), (3, False, 1.0), (3, True, 1.0)]
+
+
+@lru_cache
+def cases_with_outcomes(name, d, stream):
+    """Fresh arguments, and what the twin says; the same for every set of instructions."""
+    cases = []
+    for seed, (kind, setting) in enumerate(itertools.product(Kind, SETTINGS)):
+        n_models, top2, _ = setting
+        second_order = name != "dense first order"
+        # Whoever sets a limit gives a single model.
+        limited = name in ("factor", "low rank") and n_models > 1 and not top2
+        if limited or (second_order and kind in FIRST_ORDER):
+            continue
+        fresh = case_for(name, kind, stream, d, *setting, seed)
+        cases.append((fresh, outcome(getattr(classifier_reference, KERNEL_OF[name]), fresh())))
+    return cases
+
+
+@needs_native
+@pytest.mark.parametrize("stream", STREAMS)
+@pytest.mark.parametrize("d", [1, 8, 19])
+@pytest.mark.parametrize("name", KERNEL_OF)
+def test_native_matches_reference(instructions, name, d, stream):
+    for fresh, expected in cases_with_outcomes(name, d, stream):
+        assert_same(outcome(getattr(classifier_compiled, KERNEL_OF[name]), fresh()), expected, 1e-9)
+
+
+@needs_native
+@pytest.mark.parametrize("top2", [False, True])
+def test_single_event_is_a_stream_of_one(instructions, top2):
+    rng = np.random.default_rng(3)
+    for kind in Kind:
+        for n_models in (2, 3) if top2 else (1, 3):
+            rule = rule_for(kind, 1.0)
+            W, reach = rng.normal(size=(n_models, 6)), np.zeros(n_models)
+            precision = np.empty((0, 0)) if kind in FIRST_ORDER else np.ones((n_models, 6))
+            x, label = rng.normal(size=5), 1
+            for kernels in (classifier_compiled, classifier_reference):
+                left = W.copy(), precision.copy(), reach.copy()
+                right = W.copy(), precision.copy(), reach.copy()
+                one = kernels.dense_event(*left, x, label, top2, rule)
+                many = kernels.dense_events(*right, x[None], np.array([label]), top2, rule)
+                assert_same(left, right, 0)
+                margin = classifier_common.margins(many[0], np.array([label]))[0]
+                mistake = classifier_common.predicted(many[0])[0] != label
+                assert one == (margin, mistake, many[1])
+
+
+def test_single_event_refuses_what_cannot_be_learned():
+    rule = rule_for(Kind.CAPPED, 0.0)
+    for kernel in (_kernels.dense_event, classifier_reference.dense_event):
+        for bad in (np.nan, np.inf, 1e51, 1e200):
+            W = np.ones((1, 2))
+            found = kernel(W, np.empty((0, 0)), np.zeros(1), np.array([1.0, bad]), 1, False, rule)
+            assert np.isnan(found[0])
+            assert found[1:] == (False, 0)
+            assert (W == 1).all()
+        assert (
+            kernel(
+                np.ones((1, 1)), np.empty((0, 0)), np.zeros(1), np.array([1e49]), 0, False, rule
+            )[2]
+            == 1
+        )
+
+
+@needs_native
+@pytest.mark.parametrize("kind", [Kind.CAPPED, Kind.CONFIDENCE, Kind.SECOND_ORDER_PERCEPTRON])
+@pytest.mark.parametrize("case", ["plain", "few known", "little room", "imprecise", "lost digits"])
+def test_native_block_matches_reference(instructions, case, kind):
+    if case == "imprecise" and kind is Kind.SECOND_ORDER_PERCEPTRON:
+        pytest.skip("the score of such a row is rounding, and so is whether it is a mistake")
+    rng = np.random.default_rng(4)
+    d, n = 13, 40
+    X, labels = rng.normal(size=(n, d)), rng.integers(0, 2, n)
+    root = rng.normal(size=(d, d)) / d**0.5
+    if case == "imprecise":
+        root[:, 0] = 1e-9 * rng.normal(size=d)  # Σ has almost nothing along one direction
+        X[20] = np.linalg.inv(root.T)[:, 0] * 1e-9
+    sigma = root @ root.T
+    if case == "lost digits":
+        X[5:9] = 1e4 * X[4]
+    asked = np.arange(n) if case == "plain" else np.arange(0, n, 5)
+    capacity = 7 if case == "little room" else 50
+    for bias in (0.0, 1.0):
+        if bias:
+            X[:, -1] = 1
+            X[3, :-1] = 0
+        ends = []
+        for kernels in (classifier_compiled, classifier_reference):
+            w, noted = np.zeros(d), (np.zeros((capacity, d)), np.zeros(capacity))
+            scores, updates, trusted = kernels.block_events(
+                w,
+                sigma,
+                sigma.diagonal().copy(),
+                X,
+                labels,
+                asked,
+                X[asked] @ sigma,
+                *noted,
+                rule_for(kind, bias),
+            )
+            ends.append([scores, updates, trusted, w, *noted])
+        assert_same(
+            [np.asarray(e, float) for e in ends[0]], [np.asarray(e, float) for e in ends[1]], 1e-9
+        )
+        assert ends[0][2] == (case != "imprecise")
+        if case == "little room":
+            assert ends[0][1] == capacity
+
+
+def test_confidence_step_solves_its_equation():
+    """α is the root of the quadratic from which the closed form comes, in both branches."""
+    rng = np.random.default_rng(5)
+    signs = set()
+    for _ in range(500):
+        phi, u = 10.0 ** rng.uniform(-2, 1), 10.0 ** rng.uniform(-8, 8)
+        m = phi * u - max(10.0 ** rng.uniform(-6, 6), 1e-6 * phi * u)
+        alpha, c = ClassifierRule(Kind.CONFIDENCE, phi).step(m, u)
+        after_m, after_u = m + alpha * u, u / (1 + c * u)
+        size = abs(m) + alpha * u + phi * u
+        assert after_m == pytest.approx(phi * after_u, abs=1e-12 * size)
+        assert c == 2 * alpha * phi
+        signs.add(1 + 2 * phi * m > 0)
+    assert signs == {True, False}
+
+
+CHECKED = {
+    "dense_events": {
+        "W": np.zeros((1, 3)),
+        "precision": np.empty((0, 0)),
+        "reach": np.zeros(1),
+        "X": np.zeros((2, 3)),
+        "labels": np.array([0, 1]),
+        "top2": False,
+    },
+    "csr_events": {
+        "W": np.zeros((1, 3)),
+        "precision": np.empty((0, 0)),
+        "reach": np.zeros(1),
+        "values": np.ones(2),
+        "features": np.array([0, 2], dtype=np.int32),
+        "starts": np.array([0, 1, 2]),
+        "width": 3,
+        "labels": np.array([0, 1]),
+        "top2": False,
+    },
+    "factor_events": {
+        "W": np.zeros((1, 3)),
+        "columns": np.zeros((1, 3, 8)),
+        "diagonal": np.ones((1, 3)),
+        "reach": np.zeros(1),
+        "X": np.zeros((2, 3)),
+        "labels": np.array([0, 1]),
+        "top2": False,
+        "max_updates": 9,
+    },
+    "low_rank_events": {
+        "W": np.zeros((1, 3)),
+        "sketch": np.zeros((1, 2, 3)),
+        "history": np.zeros((1, 2, 3)),
+        "used": np.zeros(1, dtype=np.int64),
+        "trace": np.ones(1),
+        "variance": 1.0,
+        "reach": np.zeros(1),
+        "X": np.zeros((2, 3)),
+        "labels": np.array([0, 1]),
+        "top2": False,
+    },
+    "block_events": {
+        "w": np.zeros(3),
+        "sigma": np.eye(3),
+        "diagonal": np.ones(3),
+        "X": np.zeros((2, 3)),
+        "labels": np.array([0, 1]),
+        "asked": np.array([1]),
+        "known": np.zeros((1, 3)),
+        "history": np.zeros((2, 3)),
+        "shrink": np.zeros(2),
+    },
+}
+SPOILED = [
+    ("dense_events", TypeError, "W", np.zeros((1, 3), dtype=np.float32)),
+    ("dense_events", TypeError, "X", np.zeros((3, 2)).T),
+    ("dense_events", TypeError, "labels", np.array([0, 1], dtype=np.int32)),
+    ("dense_events", ValueError, "labels", np.array([0, 2])),
+    ("dense_events", ValueError, "labels", np.array([0])),
+    ("dense_events", ValueError, "W", np.zeros((1, 2))),
+    ("dense_events", ValueError, "precision", np.ones((1, 2))),
+    ("dense_events", ValueError, "reach", np.zeros(2)),
+    ("dense_events", ValueError, "top2", True),
+    ("csr_events", ValueError, "features", np.array([0, 3], dtype=np.int32)),
+    ("csr_events", ValueError, "starts", np.array([1, 2, 3])),
+    ("csr_events", ValueError, "starts", np.array([2, 1, 2])),
+    ("csr_events", ValueError, "values", np.ones(3)),
+    ("factor_events", ValueError, "columns", np.zeros((1, 3, 3))),
+    ("factor_events", ValueError, "diagonal", np.ones((1, 2))),
+    ("low_rank_events", ValueError, "history", np.zeros((1, 1, 3))),
+    ("low_rank_events", ValueError, "used", np.array([3])),
+    ("low_rank_events", ValueError, "trace", np.ones(2)),
+    ("block_events", ValueError, "sigma", np.eye(2)),
+    ("block_events", ValueError, "known", np.zeros((2, 3))),
+]
+
+
+@needs_native
+@pytest.mark.parametrize(("name", "error", "argument", "value"), SPOILED)
+def test_native_checks_for_itself(name, error, argument, value):
+    rule = rule_for(Kind.CAPPED, 0.0)._asdict()
+    rule["R"] = rule.pop("reach")
+    scores = np.zeros(2) if name == "block_events" else np.zeros((2, 1))
+    good = {**CHECKED[name], **rule, "scores": scores}
+    getattr(_native, name)(**good)
+    with pytest.raises(error):
+        getattr(_native, name)(**{**good, argument: value})
+    with pytest.raises(ValueError, match="kind"):
+        getattr(_native, name)(**{**good, "kind": 8})

@@ -1,0 +1,509 @@
+"""The online classifiers against loops from the formulas, and what their papers prove of them."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from classifier_loops import one_against_rest, top_two, uneven_margins
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import ortho_group
+
+import likewise as lw
+from likewise.online import _classifier, _classifier_state, _covariance_blocks
+from likewise.online._classifier_state import FactoredForm
+
+FIRST_ORDER = [
+    ("Perceptron", {}),
+    ("PA", {"variant": "PA"}),
+    ("PA", {"variant": "PA-I", "C": 0.05}),
+    ("PA", {"variant": "PA-II", "C": 0.3}),
+]
+SECOND_ORDER = [
+    ("PAM", {"variant": "PAM"}),
+    ("PAM", {"variant": "PAM-I", "C": 0.3}),
+    ("PAM", {"variant": "PAM-II", "C": 0.3, "initial_variance": 0.2}),
+    ("CW", {"eta": 0.7}),
+    ("CW", {"eta": 0.95, "initial_variance": 3.0}),
+    ("AROW", {"r": 0.4}),
+    ("AROW", {"r": 5.0, "initial_variance": 2.0}),
+    ("SecondOrderPerceptron", {"a": 2.5}),
+]
+LEARNERS = [
+    *FIRST_ORDER,
+    *((name, {**options, "covariance": "full"}) for name, options in SECOND_ORDER),
+    *((name, {**options, "covariance": "diagonal"}) for name, options in SECOND_ORDER),
+]
+SKETCHED = [(name, {**options, "covariance": 3}) for name, options in SECOND_ORDER]
+EVERYONE = [*LEARNERS, *SKETCHED, ("PAUM", {"positive_margin": 2.0, "negative_margin": 0.5})]
+everyone = pytest.mark.parametrize(("name", "options"), EVERYONE, ids=str)
+
+
+def made(name, options, **more):
+    return getattr(lw, name)(**options, **more)
+
+
+def stream(n=150, d=6, n_classes=2, seed=0):
+    """Rows of overlapping classes with correlated features, some of them zero."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, n_classes, n)
+    X = rng.normal(size=(n_classes, d))[y] + rng.normal(size=(n, d)) @ rng.normal(size=(d, d)) * 0.5
+    X[5] = 0
+    return X, y
+
+
+def one_by_one(model, X, y, **options):
+    for row, label in zip(X, y, strict=True):
+        model.learn_one(row, label, **options)
+    return model
+
+
+def everything(model):
+    """All that a learner knows, as one list of numbers."""
+    state = model._state
+    parts = [state.weights, state.reach]
+    if state.form is not None:
+        parts.append(state.form.covariance())
+    counts = [state.n_events, state.n_updates, state.mistakes]
+    return np.concatenate([np.ravel(part) for part in (*parts, counts)])
+
+
+def assert_same_model(found, expected, rtol=1e-10):
+    a, b = everything(found), everything(expected)
+    np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol * max(1.0, np.abs(b[:-3]).max()))
+
+
+def test_assert_same_model_can_fail():
+    X, y = stream()
+    one = lw.PAM().partial_fit(X, y)
+    assert_same_model(one, lw.PAM().partial_fit(X, y))
+    for other in (lw.PAM().partial_fit(X[:-1], y[:-1]), lw.PAM(C=0.9).partial_fit(X, y)):
+        with pytest.raises(AssertionError):
+            assert_same_model(one, other)
+
+
+# -- the formulas ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "options"), LEARNERS, ids=str)
+@pytest.mark.parametrize("way", ["batch", "one by one", "sparse", "intercept"])
+def test_follows_its_formula(name, options, way):
+    X, y = stream()
+    rows = np.column_stack([X, np.ones(len(X))]) if way == "intercept" else X
+    if way == "intercept":
+        rows, X, y = rows[6:], X[6:], y[6:]  # without the row of zeros, which has its own test
+    expected, scores, updates = one_against_rest(name, options, rows, np.where(y == 1, 1, -1))
+    model = made(name, options, fit_intercept=way == "intercept")
+    if way == "one by one":
+        one_by_one(model, X, y)
+    else:
+        model.partial_fit(sp.csr_matrix(X) if way == "sparse" else X, y)
+    weights = np.append(model.coef_[0], model.intercept_ if way == "intercept" else [])
+    np.testing.assert_allclose(weights, expected.w, rtol=1e-10, atol=1e-12)
+    assert (model.n_events_, model.n_updates_) == (len(X), updates)
+    assert model.mistakes_ == np.count_nonzero((scores > 0) != (y == 1))
+    assert model.cumulative_error_ == model.mistakes_ / len(X)
+    assert 0 < updates < len(X) or name == "AROW"
+    if name not in ("Perceptron", "PA"):
+        sigma = np.diag(expected.sigma) if options["covariance"] == "diagonal" else expected.sigma
+        np.testing.assert_allclose(model.covariance_, sigma, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("R", [None, 0.7])
+@pytest.mark.parametrize("margins", [(1.0, 1.0), (3.0, 0.2), (0.0, 0.0)])
+def test_uneven_margins_follow_their_formula(margins, R):
+    X, y = stream(seed=1)
+    X, y = X[6:], y[6:]
+    w, b = uneven_margins(X, np.where(y == 1, 1, -1), *margins, 0.3, R)
+    for rows in (X, sp.csr_matrix(X)):
+        model = lw.PAUM(*margins, eta=0.3, R=R).partial_fit(rows, y)
+        np.testing.assert_allclose(model.coef_[0], w, rtol=1e-12)
+        assert model.intercept_[0] == pytest.approx(b, rel=1e-12)
+    without = lw.PAUM(*margins, eta=0.3, R=R, fit_intercept=False).partial_fit(X, y)
+    assert without.intercept_[0] == 0
+
+
+@pytest.mark.parametrize(("name", "options"), [*LEARNERS, *SKETCHED], ids=str)
+def test_one_against_the_rest_is_one_learner_a_class(name, options):
+    X, y = stream(n_classes=4)
+    model = made(name, options).partial_fit(X, y, classes=range(4))
+    scores = []
+    for k in range(4):
+        binary = made(name, options).partial_fit(X, y == k)
+        np.testing.assert_allclose(model.coef_[k], binary.coef_[0], rtol=1e-12, atol=1e-14)
+        scores.append(binary.decision_function(X))
+    np.testing.assert_allclose(model.decision_function(X), np.transpose(scores), atol=1e-10)
+    assert (model.predict(X) == np.argmax(scores, axis=0)).all()
+
+
+@pytest.mark.parametrize(("name", "options"), LEARNERS, ids=str)
+def test_top_two_follow_their_formula(name, options):
+    X, y = stream(n_classes=4)
+    expected = top_two(name, options, X, y, 4)
+    for rows in (X, sp.csr_matrix(X)):
+        model = made(name, options, multiclass="top2").partial_fit(rows, y, classes=range(4))
+        weights = [one.w for one in expected]
+        np.testing.assert_allclose(model.coef_, weights, rtol=1e-9, atol=1e-11)
+        if "covariance" in options:
+            for found, one in zip(model.covariance_, expected, strict=True):
+                sigma = np.diag(one.sigma) if options["covariance"] == "diagonal" else one.sigma
+                np.testing.assert_allclose(found, sigma, rtol=1e-9, atol=1e-11)
+
+
+@everyone
+@pytest.mark.parametrize("multiclass", ["ovr", "top2"])
+def test_mistakes_are_wrong_predictions_before_learning(name, options, multiclass):
+    X, y = stream(n=60, n_classes=3)
+    model = made(name, options, multiclass=multiclass).partial_fit(X[:1], y[:1], classes=range(3))
+    mistakes = model.mistakes_
+    for i in range(1, 60):
+        mistakes += model.predict(X[i : i + 1])[0] != y[i]
+        scores = np.atleast_1d(model.decision_function(X[i : i + 1])[0])
+        margin = scores[y[i]] - np.delete(scores, y[i]).max()
+        assert model.learn_one(X[i], y[i]) == pytest.approx(max(0, 1 - margin), abs=1e-9)
+        assert model.mistakes_ == mistakes
+
+
+# -- what is proved of them -----------------------------------------------------------------------
+
+
+def test_precision_grows_by_outer_products():
+    """Sherman–Morrison: Σ⁻¹ = I/s + Σ x xᵀ over the updates, in each of its forms."""
+    X, y = stream(n=40)
+    for covariance in ("full", 20):
+        model = lw.PAM("PAM", covariance=covariance, initial_variance=0.5)
+        precision = np.eye(6) / 0.5
+        for x, label in zip(X, y, strict=True):
+            before = model.n_updates_ if hasattr(model, "classes_") else 0
+            model.learn_one(x, label)
+            if model.n_updates_ > before:
+                precision += np.outer(x, x)
+                np.testing.assert_allclose(model.covariance_ @ precision, np.eye(6), atol=1e-9)
+
+
+@pytest.mark.parametrize("covariance", ["full", "diagonal", 2])
+def test_hard_step_leaves_its_row_without_loss(covariance):
+    X, y = stream()
+    model = lw.PAM("PAM", covariance=covariance)
+    losses = []
+    for x, label in zip(X, y, strict=True):
+        loss = model.learn_one(x, label)
+        if x.any():
+            score = model.decision_function(x[None])[0]
+            assert score * (1 if label else -1) >= 1 - 1e-9
+            losses.append(loss)
+    assert np.count_nonzero(losses) > 20
+
+
+@pytest.mark.parametrize("variant", ["PA", "PA-I", "PA-II"])
+def test_frozen_at_the_identity_it_is_passive_aggressive(variant):
+    X, y = stream()
+    frozen = lw.PAM(variant.replace("PA", "PAM"), C=0.2)
+    for x, label in zip(X, y, strict=True):
+        frozen.learn_one(x, label)
+        frozen._state.form = FactoredForm.start(1, 6, 1.0)
+    plain = lw.PA(variant, C=0.2).partial_fit(X, y)
+    np.testing.assert_allclose(frozen.coef_, plain.coef_, rtol=1e-10)
+
+
+def separable(seed, n=200, d=5):
+    """A stream, and weights that are right on all of it by a margin of at least 1."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) @ rng.normal(size=(d, d))
+    w = rng.normal(size=d)
+    X = X[np.abs(X @ w) > 0.3 * np.linalg.norm(w)]
+    return X, X @ w > 0, w / np.abs(X @ w).min()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_theorem_1(seed):
+    """Σ ℓ² ≤ (‖u‖² + Σ_U (u·x)²) max xᵀΣx, with Σ before the update, for u without loss."""
+    X, y, separator = separable(seed)
+    model = lw.PAM("PAM")
+    losses, variances, updated = [], [], []
+    sigma = np.eye(5)
+    for x, label in zip(X, y, strict=True):
+        variance = x @ sigma @ x
+        losses.append(model.learn_one(x, label))
+        if losses[-1] > 0:
+            variances.append(variance)
+            updated.append(x)
+        sigma = model._state.form.covariance()[0]
+    bound = (separator @ separator + np.square(updated @ separator).sum()) * max(variances)
+    assert 0 < np.square(losses).sum() <= bound
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("variant", ["PAM", "PAM-I", "PAM-II"])
+def test_inequality_for_any_weights(variant, seed):
+    """Σ_U τ(2(ℓ - ℓ*) - τu) ≤ ‖u*‖² + Σ_U ((w_{t+1} - u*)·x)² for any u*, on noisy labels."""
+    rng = np.random.default_rng(seed)
+    X, y, separator = separable(seed)
+    y ^= rng.random(len(y)) < 0.2
+    C = 0.3
+    for other in (separator, 0 * separator, rng.normal(size=5), -separator):
+        model = lw.PAM(variant, C=C)
+        left = right = 0.0
+        sigma = np.eye(5)
+        for x, label in zip(X, y, strict=True):
+            u, sign = x @ sigma @ x, 1 if label else -1
+            loss = model.learn_one(x, label)
+            if loss > 0:
+                tau = {
+                    "PAM": loss / u,
+                    "PAM-I": min(C, loss / u),
+                    "PAM-II": loss / (u + 1 / (2 * C)),
+                }[variant]
+                left += tau * (2 * (loss - max(0, 1 - sign * (other @ x))) - tau * u)
+                right += ((model.coef_[0] - other) @ x) ** 2
+            sigma = model._state.form.covariance()[0]
+        assert left <= other @ other + right + 1e-9
+
+
+@pytest.mark.parametrize(("name", "options"), SECOND_ORDER, ids=str)
+def test_diagonal_is_full_on_one_hot_rows(name, options):
+    rng = np.random.default_rng(0)
+    X = np.eye(7)[rng.integers(0, 7, 200)] * rng.normal(size=(200, 1))
+    y = rng.integers(0, 2, 200)
+    full = made(name, options, covariance="full").partial_fit(X, y)
+    diagonal = made(name, options, covariance="diagonal").partial_fit(X, y)
+    np.testing.assert_allclose(diagonal.coef_, full.coef_, rtol=1e-10, atol=1e-13)
+    np.testing.assert_allclose(np.diag(diagonal.covariance_), full.covariance_, atol=1e-13)
+    assert diagonal.n_updates_ == full.n_updates_ > 10
+
+
+@pytest.mark.parametrize(("name", "options"), SECOND_ORDER, ids=str)
+def test_low_rank_is_full_while_updates_are_few(name, options):
+    X, y = stream(n=300, d=30)
+    rank = 12
+    sketched = made(name, options, covariance=rank)
+    full = made(name, options, covariance="full")
+    for x, label in zip(X, y, strict=True):
+        sketched.learn_one(x, label)
+        full.learn_one(x, label)
+        if full.n_updates_ <= rank:
+            assert_same_model(sketched, full, 1e-9)
+    assert full.n_updates_ > rank
+    enough = made(name, options, covariance=30).partial_fit(X, y)
+    assert_same_model(enough, full, 1e-8)  # as many rows as features lose nothing
+
+
+@pytest.mark.parametrize(("name", "options"), SECOND_ORDER, ids=str)
+def test_sketch_keeps_the_largest_directions(name, options):
+    """After sorting out, S'S is below what was added, and off by at most what was dropped."""
+    rng = np.random.default_rng(0)
+    rank, d = 4, 9
+    S = rng.normal(size=(2 * rank, d)) * np.array([9, 7, 5, 3, 1, 0.5, 0.4, 0.3])[:, None]
+    model = made(name, options, covariance=rank).partial_fit(rng.normal(size=(1, d)), [1])
+    form, w = model._state.form, rng.normal(size=d)
+    form.sketch[0], form.used[0] = S, 2 * rank
+    before = np.linalg.inv(np.eye(d) / form.variance + S.T @ S)
+    v, rule = np.linalg.solve(before, w), model._step_rule()
+    form._sort_out(0, w, rule)
+    kept = form.sketch[0, : form.used[0]]
+    assert len(kept) <= rank
+    lost = np.linalg.eigvalsh(S.T @ S - kept.T @ kept)
+    dropped = np.linalg.svd(S, compute_uv=False)[rank] ** 2
+    assert lost.min() > -1e-9
+    assert lost.max() < dropped * (1 + 1e-9)
+    sigma = np.linalg.inv(np.eye(d) / form.variance + kept.T @ kept)
+    np.testing.assert_allclose(form.covariance()[0], sigma, atol=1e-10)
+    if name == "SecondOrderPerceptron":
+        np.testing.assert_allclose(w, sigma @ v, atol=1e-9)
+
+
+@pytest.mark.parametrize("n", [20_000, pytest.param(10**6, marks=pytest.mark.slow)])
+def test_covariance_stays_positive_definite(n):
+    """Features of very different size, mixed: against Σ⁻¹ summed in long double."""
+    rng = np.random.default_rng(0)
+    d = 6
+    mixing = np.diag(10.0 ** np.linspace(-2, 2, d)) @ ortho_group.rvs(d, random_state=0)
+    X = rng.normal(size=(n, d)) @ mixing
+    y = rng.integers(0, 2, n)
+    model = lw.PAM("PAM-I", C=0.01)
+    chosen = X[updates_of(model, X, y)].astype(np.longdouble)
+    precision = np.eye(d, dtype=np.longdouble) + chosen.T @ chosen
+    sigma = model.covariance_
+    assert (sigma == sigma.T).all()
+    np.linalg.cholesky(sigma)
+    residual = sigma.astype(np.longdouble) @ precision - np.eye(d)
+    assert np.abs(residual).max() < 1e-6
+    assert model.n_updates_ > 0.3 * n
+
+
+def updates_of(model, X, y):
+    """Learn a batch and return which of its rows caused an update, from the margins."""
+    margins = []
+    advance = _classifier.advance
+
+    def listening(*args):
+        margins.append(advance(*args))
+        return margins[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_classifier, "advance", listening)
+        model.partial_fit(X, y)
+    chosen = np.concatenate(margins) < 1 - 1e-10
+    assert np.count_nonzero(chosen) == model.n_updates_
+    return chosen
+
+
+# -- batches --------------------------------------------------------------------------------------
+
+
+@everyone
+@pytest.mark.parametrize("multiclass", ["two classes", "ovr", "top2"])
+def test_a_batch_is_its_rows_one_by_one(name, options, multiclass):
+    n_classes = 2 if multiclass == "two classes" else 3
+    X, y = stream(n=120, d=9, n_classes=n_classes, seed=2)
+    more = {"multiclass": "ovr" if n_classes == 2 else multiclass, "fit_intercept": True}
+    classes = {"classes": range(n_classes)}
+    expected = one_by_one(made(name, options, **more), X, y, **classes)
+    whole = made(name, options, **more).partial_fit(X, y, **classes)
+    assert_same_model(whole, expected)
+    parts = made(name, options, **more)
+    for start, stop in ((0, 1), (1, 50), (50, 51), (51, 120)):
+        rows = X[start:stop] if start != 1 else sp.csr_array(X[start:stop])
+        parts.partial_fit(rows, y[start:stop], **classes)
+    assert_same_model(parts, expected)
+    sparse = made(name, options, **more)
+    for row, label in zip(sp.csr_matrix(X), y, strict=True):
+        sparse.learn_one(row, label, **classes)
+    assert_same_model(sparse, expected)
+
+
+@pytest.mark.parametrize(("name", "options"), SECOND_ORDER, ids=str)
+@pytest.mark.parametrize("intercept", [False, True])
+def test_blocks_take_the_same_steps(name, options, intercept, monkeypatch):
+    X, y = stream(n=900, d=24, seed=3)
+    X[100:140] = X[100]  # repeated, so that u falls far inside a block
+    expected = made(name, options, fit_intercept=intercept).partial_fit(X, y)
+    monkeypatch.setattr(_classifier_state, "_WIDE", 16)
+    taken = []
+    blocks = _classifier_state.learn_in_blocks
+
+    def watched(*args):
+        scores, updates = blocks(*args)
+        taken.append(len(scores))
+        return scores, updates
+
+    monkeypatch.setattr(_classifier_state, "learn_in_blocks", watched)
+    for ahead, block in ((1024, 64), (50, 7)):
+        monkeypatch.setattr(_covariance_blocks, "_AHEAD", ahead)
+        monkeypatch.setattr(_covariance_blocks, "_BLOCK", block)
+        found = made(name, options, fit_intercept=intercept).partial_fit(X, y)
+        assert_same_model(found, expected)
+    assert max(taken) > 700
+
+
+def test_blocks_give_way_where_they_would_be_imprecise(monkeypatch):
+    """Rows of length 1e6 leave variances of 1e-12 beside those of 1: too much for a plain Σ."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 20)), rng.integers(0, 2, 300)
+    X[:, :10] = 1e6 * rng.normal(size=(300, 5)) @ rng.normal(size=(5, 10))
+    expected = lw.PAM("PAM-I", C=1e-3).partial_fit(X, y)
+    monkeypatch.setattr(_classifier_state, "_WIDE", 16)
+    found = lw.PAM("PAM-I", C=1e-3).partial_fit(X, y)
+    np.linalg.cholesky(found.covariance_)
+    assert_same_model(found, expected, 1e-5)
+
+
+@pytest.mark.parametrize("failed", [False, True])
+def test_blocks_that_lose_definiteness_are_taken_back(failed, monkeypatch):
+    X, y = stream(n=200, d=20)
+    expected = lw.AROW().partial_fit(X, y)
+    monkeypatch.setattr(_classifier_state, "_WIDE", 16)
+    if failed:
+        monkeypatch.setattr(_covariance_blocks, "factors_of", lambda sigma: None)
+    assert_same_model(lw.AROW().partial_fit(X, y), expected, 0 if failed else 1e-10)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_any_stream_however_cut(data):
+    name, options = data.draw(st.sampled_from(EVERYONE))
+    n, d = data.draw(st.integers(1, 25)), data.draw(st.integers(1, 9))
+    rng = np.random.default_rng(data.draw(st.integers(0, 10**6)))
+    n_classes = data.draw(st.sampled_from([2, 3]))
+    rows = rng.normal(size=(data.draw(st.integers(1, n)), d))
+    X = rows[rng.integers(0, len(rows), n)] * 10.0 ** data.draw(st.integers(-4, 4))
+    X *= rng.random((n, 1)) < 0.9
+    y = rng.integers(0, n_classes, n)
+    more = {
+        "multiclass": data.draw(st.sampled_from(["ovr", "top2"])),
+        "fit_intercept": data.draw(st.booleans()),
+    }
+    expected = one_by_one(made(name, options, **more), X, y, classes=range(n_classes))
+    assert np.isfinite(everything(expected)).all()
+    cut = data.draw(st.integers(0, n))
+    found = made(name, options, **more)
+    for part in (slice(0, cut), slice(cut, n)):
+        if len(X[part]):
+            found.partial_fit(X[part], y[part], classes=range(n_classes))
+    assert_same_model(found, expected, 1e-9)
+
+
+@everyone
+def test_repeated_rows_do_not_depend_on_rounding(name, options):
+    """A row that was just learned has no loss left; its rounding must not be learned."""
+    X, y = stream(n=30)
+    X, y = np.repeat(X, 3, axis=0), np.repeat(y, 3)
+    whole = made(name, options).partial_fit(X, y)
+    assert_same_model(one_by_one(made(name, options), X, y), whole)
+    if options.get("variant") in ("PA", "PAM"):
+        assert whole.n_updates_ <= 30
+
+
+def test_long_batches_in_chunks(monkeypatch):
+    X, y = stream(n=500)
+    expected = lw.AROW().partial_fit(X, y)
+    monkeypatch.setattr(_classifier, "_CHUNK", 64)
+    assert_same_model(lw.AROW().partial_fit(X, y), expected)
+    assert_same_model(lw.AROW().partial_fit(sp.csr_matrix(X), y), expected)
+
+
+def test_stored_twice_is_summed():
+    X = sp.csr_matrix(([1.0, 2.0, 5.0], [0, 0, 1], [0, 2, 3]), shape=(2, 2))
+    found = lw.PA("PA").partial_fit(X, [1, 0])
+    np.testing.assert_allclose(found.coef_, lw.PA("PA").partial_fit([[3, 0], [0, 5]], [1, 0]).coef_)
+    assert X.nnz == 3
+
+
+# -- zeros, scales, precision ---------------------------------------------------------------------
+
+
+@everyone
+def test_a_row_of_zeros_changes_nothing(name, options):
+    X, y = stream(n=40)
+    for multiclass, classes in (("ovr", (0, 1)), ("ovr", (0, 1, 2)), ("top2", (0, 1, 2))):
+        model = made(name, options, multiclass=multiclass, fit_intercept=True)
+        model.partial_fit(X, y, classes=classes)
+        before = everything(model)
+        for label in classes:
+            model.learn_one(np.zeros(6), label)
+            model.partial_fit(np.zeros((3, 6)), [label] * 3)
+            model.partial_fit(sp.csr_matrix((2, 6)), [label] * 2)
+        after = everything(model)
+        assert (after[:-3] == before[:-3]).all()
+        assert after[-3] == before[-3] + 6 * len(classes)
+        assert after[-2] == before[-2]
+
+
+@everyone
+@pytest.mark.parametrize("scale", [1e-40, 1e-8, 1e8, 1e40])
+def test_any_scale_stays_finite(name, options, scale):
+    if scale == 1e40 and options.get("covariance") == 3:
+        pytest.skip("a sketch has no digits left for variances of 1e-80 beside those of 1")
+    X, y = stream()
+    model = made(name, options).partial_fit(X * scale, y)
+    assert np.isfinite(everything(model)).all()
+    if model._state.form is not None and options.get("covariance") == "full":
+        assert (model._state.form.diagonal > 0).all()
+
+
+@everyone
+def test_single_precision(name, options):
+    X, y = stream()
+    model = made(name, options).partial_fit(X.astype(np.float32), y)
+    assert model.decision_function(X.astype(np.float32)).dtype == np.float32
+    exact = made(name, options).partial_fit(X.astype(np.float32).astype(np.float64), y)
+    assert_same_model(model, exact, 0)
