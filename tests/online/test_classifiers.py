@@ -115,10 +115,10 @@ def test_uneven_margins_follow_their_formula(margins, R):
     X, y = X[6:], y[6:]
     w, b = uneven_margins(X, np.where(y == 1, 1, -1), *margins, 0.3, R)
     for rows in (X, sp.csr_matrix(X)):
-        model = lw.PAUM(*margins, eta=0.3, R=R).partial_fit(rows, y)
+        model = lw.PAUM(*margins, eta=0.3, R=R, fit_intercept=True).partial_fit(rows, y)
         np.testing.assert_allclose(model.coef_[0], w, rtol=1e-12)
         assert model.intercept_[0] == pytest.approx(b, rel=1e-12)
-    without = lw.PAUM(*margins, eta=0.3, R=R, fit_intercept=False).partial_fit(X, y)
+    without = lw.PAUM(*margins, eta=0.3, R=R).partial_fit(X, y)
     assert without.intercept_[0] == 0
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import likewise as lw
-from likewise.online.river import PairStream
+from likewise.online.river import ClassifierStream, PairStream
 
 NAMES = ["b", "a", "d", "c"]
 
@@ -97,3 +97,59 @@ def test_in_a_pipeline():
     assert pipeline.predict_one(x) in (True, False)
     assert stream.model.n_updates_ == plain.model.n_updates_ > 0
     assert stream.model.components_.tobytes() == plain.model.components_.tobytes()
+
+
+def test_labelled_dicts_are_rows_in_sorted_order():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 4)), rng.integers(0, 3, 40)
+    X[5:, 2] = 0  # left out of the dict
+    words = np.array(["x", "y", "z"])
+    order = [NAMES.index(name) for name in sorted(NAMES)]
+    stream, plain = ClassifierStream(lw.AROW(), classes=words), lw.AROW()
+    assert stream.predict_one(as_dict(X[0])) is None
+    assert stream.decision_one(as_dict(X[0])) == {}
+    for row, code in zip(X, y, strict=True):
+        stream.learn_one(as_dict(row), words[code])
+        plain.learn_one(row[order], words[code], classes=words)
+    assert stream.features == ("a", "b", "c", "d")
+    assert stream.model.coef_.tobytes() == plain.coef_.tobytes()
+    for row in X[:9]:
+        scores = plain.decision_function(row[order][None])[0]
+        assert stream.decision_one(as_dict(row)) == dict(zip("xyz", scores.tolist(), strict=True))
+        assert stream.predict_one(as_dict(row)) == plain.predict(row[order][None])[0]
+
+
+def test_refused_labelled_dicts_decide_nothing():
+    stream = ClassifierStream(lw.PA())
+    with pytest.raises(ValueError, match="NaN"):
+        stream.learn_one({"z": np.nan}, True)
+    with pytest.raises(ValueError, match="pass classes="):
+        stream.learn_one({"z": 1.0}, "spam")
+    assert stream.features is None
+    stream.learn_one({"a": 1.0}, True)
+    assert stream.decision_one({"a": 2.0}) == {True: 2.0}
+    with pytest.raises(ValueError, match="feature 'new' is new"):
+        stream.learn_one({"new": 1.0}, True)
+
+
+def test_classifier_in_a_river_pipeline():
+    compose = pytest.importorskip("river.compose")
+    preprocessing = pytest.importorskip("river.preprocessing")
+    rng = np.random.default_rng(0)
+    stream = ClassifierStream(lw.AROW())
+    model = compose.Pipeline(preprocessing.StandardScaler(), stream.pipeline_step())
+    right = 0
+    for _ in range(300):
+        label = bool(rng.integers(2))
+        x = {"a": rng.normal() + 3 * label, "b": rng.normal()}
+        right += model.predict_one(x) == label
+        model.learn_one(x, label)
+    assert right > 240
+    assert stream.model.n_events_ == 300
+
+
+def test_without_river_a_classifier_step_says_so(monkeypatch):
+    monkeypatch.setitem(sys.modules, "river", None)
+    monkeypatch.setitem(sys.modules, "river.base", None)
+    with pytest.raises(ImportError, match="pip install river"):
+        ClassifierStream(lw.PA()).pipeline_step()

@@ -38,7 +38,7 @@ class PAUM(OnlineClassifier):
         More than two classes: a model a class against the rest, or the label against the best
         wrong class.
     fit_intercept : bool
-        Whether there is a threshold b, which moves by η y R².
+        Whether there is a threshold b, which moves by η y R²; without it b is 0.
     max_iter : int
         Passes of `fit`; a stream has one by itself.
     shuffle : bool
@@ -65,7 +65,7 @@ class PAUM(OnlineClassifier):
     Examples
     --------
     >>> import likewise as lw
-    >>> live = lw.PAUM(positive_margin=2.0, negative_margin=0.5)
+    >>> live = lw.PAUM(positive_margin=2.0, negative_margin=0.5, fit_intercept=True)
     >>> live.learn_one([1.0, 0.0], 1)
     1.0
     >>> live.learn_one([0.0, 2.0], -1)
@@ -90,7 +90,7 @@ class PAUM(OnlineClassifier):
         R: float | None = None,
         *,
         multiclass: str = "ovr",
-        fit_intercept: bool = True,
+        fit_intercept: bool = False,
         max_iter: int = 5,
         shuffle: bool = True,
         random_state: Any = None,

@@ -1,6 +1,6 @@
-"""Online metric learners for river: events are dicts of features, one at a time.
+"""Online learners for river: events are dicts of features, one at a time.
 
-river itself is needed only by `PairStream.pipeline_step`.
+river itself is needed only by `pipeline_step`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise.online._classifier import OnlineClassifier
 from likewise.online._learner import OnlineMetricLearner
 
 Features = Mapping[Hashable, float]
@@ -90,10 +91,7 @@ class PairStream:
 
     def pipeline_step(self) -> Any:
         """Return a supervised transformer for river's pipelines that learns into this stream."""
-        try:
-            base: Any = import_module("river.base")
-        except ImportError:
-            raise ImportError("A step of a river pipeline needs river: pip install river") from None
+        base = _river()
 
         class MetricStep(base.SupervisedTransformer):  # type: ignore[misc]
             def __init__(self, stream: PairStream) -> None:
@@ -106,6 +104,89 @@ class PairStream:
                 return self.stream.transform_one(x)
 
         return MetricStep(self)
+
+
+class ClassifierStream:
+    """Learn a classifier from dicts with labels, and classify dicts with it.
+
+    The features of the first event, in sorted order, become the columns. Later a missing feature
+    is 0, and a new one is an error: the classifier has no weight for it.
+
+    Parameters
+    ----------
+    model : online classifier
+        An `AROW`, say; it learns in place.
+    classes : array-like, optional
+        All labels that will ever come; not needed for two that are -1 and 1, 0 and 1, or False
+        and True.
+
+    Attributes
+    ----------
+    features : tuple or None
+        The columns, once the first event has come.
+
+    Examples
+    --------
+    >>> import likewise as lw
+    >>> from likewise.online.river import ClassifierStream
+    >>> stream = ClassifierStream(lw.PA(), classes=["ham", "spam"])
+    >>> stream.learn_one({"meeting": 2.0, "prize": 0.0}, "ham")
+    >>> stream.learn_one({"prize": 1.0}, "spam")
+    >>> stream.predict_one({"prize": 3.0})
+    'spam'
+    """
+
+    def __init__(self, model: OnlineClassifier, classes: Any = None) -> None:
+        self.model = model
+        self.classes = classes
+        self.features: Columns | None = None
+
+    def learn_one(self, x: Features, y: Any) -> None:
+        """Learn from one labelled dict."""
+        columns = self.features or _sorted(x)
+        self.model.learn_one(_row(x, columns), y, classes=self.classes)
+        self.features = columns  # only now: a refused event decides nothing
+
+    def predict_one(self, x: Features) -> Any:
+        """Return the label of a dict; None before the first event."""
+        if self.features is None:
+            return None
+        return self.model.predict(_row(x, self.features)[None])[0].item()
+
+    def decision_one(self, x: Features) -> dict[Any, float]:
+        """Return scores by class: of two classes that of the second; {} before the first event."""
+        if self.features is None:
+            return {}
+        scores = np.atleast_1d(self.model.decision_function(_row(x, self.features)[None])[0])
+        classes = self.model.classes_.tolist()
+        return dict(zip(classes[-len(scores) :], scores.tolist(), strict=True))
+
+    def pipeline_step(self) -> Any:
+        """Return a classifier for river's pipelines that learns into this stream."""
+        base = _river()
+
+        class ClassifierStep(base.Classifier):  # type: ignore[misc]
+            def __init__(self, stream: ClassifierStream) -> None:
+                self.stream = stream
+
+            @property
+            def _multiclass(self) -> bool:
+                return True
+
+            def learn_one(self, x: Features, y: Any) -> None:
+                self.stream.learn_one(x, y)
+
+            def predict_one(self, x: Features) -> Any:
+                return self.stream.predict_one(x)
+
+        return ClassifierStep(self)
+
+
+def _river() -> Any:
+    try:
+        return import_module("river.base")
+    except ImportError:
+        raise ImportError("A step of a river pipeline needs river: pip install river") from None
 
 
 def _sorted(names: Any) -> Columns:
