@@ -91,7 +91,7 @@ class PairStream:
 
     def pipeline_step(self) -> Any:
         """Return a supervised transformer for river's pipelines that learns into this stream."""
-        base = _river()
+        base: Any = _river()
 
         class MetricStep(base.SupervisedTransformer):  # type: ignore[misc]
             def __init__(self, stream: PairStream) -> None:
@@ -163,7 +163,7 @@ class ClassifierStream:
 
     def pipeline_step(self) -> Any:
         """Return a classifier for river's pipelines that learns into this stream."""
-        base = _river()
+        base: Any = _river()
 
         class ClassifierStep(base.Classifier):  # type: ignore[misc]
             def __init__(self, stream: ClassifierStream) -> None:
