@@ -251,7 +251,8 @@ def test_native_block_matches_reference(instructions, case, kind):
         assert_same(
             [np.asarray(e, float) for e in ends[0]], [np.asarray(e, float) for e in ends[1]], 1e-9
         )
-        assert ends[0][2] == (case != "imprecise")
+        if not bias:  # which gives the row that is hard to measure a length
+            assert ends[0][2] == (case != "imprecise")
         if case == "little room":
             assert ends[0][1] == capacity
 
