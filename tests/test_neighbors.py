@@ -1,13 +1,22 @@
 """Neighbour searches against a plain loop, on grids full of ties and at every scale and place."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from likewise import _kernels, neighbors
-from likewise.neighbors import TooManyPairs, farthest, nearest, within_radius_of_other_class
+from likewise import _kernels
+from likewise.neighbors import (
+    TooManyPairs,
+    _nearest,
+    _radius,
+    farthest,
+    nearest,
+    within_radius_of_other_class,
+)
 
 
 def loop(queries, points, k, sign, exclude_self):
@@ -30,7 +39,7 @@ def loop(queries, points, k, sign, exclude_self):
 def spare(request, monkeypatch):
     """With no spare candidate nearly every row must be searched again."""
     if request.param == "few spare":
-        monkeypatch.setattr(neighbors, "_SPARE", 0)
+        monkeypatch.setattr(_nearest, "_SPARE", 0)
 
 
 grids = st.tuples(st.integers(2, 25), st.integers(1, 10)).flatmap(
@@ -43,14 +52,13 @@ grids = st.tuples(st.integers(2, 25), st.integers(1, 10)).flatmap(
 def test_grids_full_of_ties(points, data):
     k = data.draw(st.integers(1, len(points) - 1))
     dtype = data.draw(st.sampled_from([np.float32, np.float64, int]))
-    tree_features = data.draw(st.sampled_from([0, 100]))
+    algorithm = data.draw(st.sampled_from(["brute", "tree", "auto"]))
     points = points.astype(dtype)
     queries = points[::2] + dtype(1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(neighbors, "_SPARE", data.draw(st.integers(0, 3)))
-        patch.setattr(neighbors, "_TREE_FEATURES", tree_features)
+        patch.setattr(_nearest, "_SPARE", data.draw(st.integers(0, 3)))
         for exclude_self, q in ((False, queries), (True, points)):
-            sqdist, index = nearest(q, points, k, exclude_self=exclude_self)
+            sqdist, index = nearest(q, points, k, exclude_self=exclude_self, algorithm=algorithm)
             assert index.tolist() == loop(q, points, k, 1, exclude_self).tolist()
             assert sqdist.tolist() == ((q[:, None] - points[index]) ** 2).sum(axis=2).tolist()
         sqdist, index = farthest(queries, points, k)
@@ -137,8 +145,36 @@ def test_radius_search_on_grids(Z, data):
         for j in range(len(Z))
         if labels[i] != labels[j] and ((Z[i] - Z[j]) ** 2).sum() < radius2[i]
     ]
-    found = within_radius_of_other_class(Z, labels, radius2)
+    algorithm = data.draw(st.sampled_from(["brute", "tree"]))
+    search = partial(within_radius_of_other_class, Z, labels, radius2, algorithm=algorithm)
+    found = search(max_pairs=len(expected))
     assert list(zip(*(part.tolist() for part in found), strict=True)) == expected
+    if expected:
+        with pytest.raises(TooManyPairs):
+            search(max_pairs=len(expected) - 1)
+
+
+@pytest.mark.parametrize("d", [1, 3, 7])
+@pytest.mark.parametrize("place", [0.0, 1e6])
+@pytest.mark.parametrize(
+    ("scale", "dtype"),
+    [(1.0, np.float32), (1e-100, np.float64), (1.0, np.float64), (1e70, np.float64)],
+)
+def test_trees_find_what_comparing_finds(d, place, scale, dtype, monkeypatch):
+    monkeypatch.setattr(_radius, "_STRETCH", 1000)
+    rng = np.random.default_rng(d)
+    Z = ((rng.normal(size=(500, d)) + place) * scale).astype(dtype)
+    labels = rng.integers(0, 4, len(Z))
+    radius2 = (0.3 * d * rng.random(len(Z)) * scale) ** 2
+    radius2[:5], radius2[5] = -1.0, np.inf
+    for n_jobs in (1, 3):
+        found, expected = (
+            within_radius_of_other_class(Z, labels, radius2, algorithm=algorithm, n_jobs=n_jobs)
+            for algorithm in ("tree", "brute")
+        )
+        for a, b in zip(found, expected, strict=True):
+            assert a.tobytes() == b.tobytes()
+    assert len(found[0]) > 1000
 
 
 @pytest.mark.parametrize("labels", [np.int8, np.uint16, bool])
@@ -174,6 +210,7 @@ def test_bad_arguments_get_a_sentence():
         ("queries must lie within ±1e150", lambda: nearest(X - 1e160, X, 1)),
         ("points must be a matrix", lambda: nearest(X, X[0], 1)),
         ("n_jobs", lambda: nearest(X, X, 1, n_jobs=0)),
+        ("algorithm='ball' .* 'auto', 'brute', 'tree'", lambda: nearest(X, X, 1, algorithm="ball")),
         ("labels must be integer codes", lambda: within_radius_of_other_class(X, ["a"] * 5, 1)),
         ("labels must hold 5", lambda: within_radius_of_other_class(X, [1], 1)),
         ("radius2 must hold 5", lambda: within_radius_of_other_class(X, [1] * 5, [1.0, 2.0])),

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from likewise import neighbors
 from likewise._validation import (
     TableLike,
     at_least,
@@ -20,8 +19,10 @@ from likewise._validation import (
     having,
     job_count,
     none,
+    one_of,
 )
 from likewise.base import Learner, fitting, map_about
+from likewise.neighbors import ALGORITHMS, Algorithm, nearest
 
 Array = NDArray[Any]
 
@@ -36,6 +37,8 @@ class MetricKNN(ClassifierMixin, Learner):  # type: ignore[misc]
     metric : MetricLearner, optional
         The metric to learn from the training rows; None is Euclidean. To use one that is fitted
         already, wrap it in scikit-learn's ``FrozenEstimator``.
+    neighbors : {"auto", "brute", "tree"}
+        How neighbours are searched; the result does not depend on it.
     n_jobs : int, optional
         Threads; None uses all cores.
 
@@ -63,14 +66,21 @@ class MetricKNN(ClassifierMixin, Learner):  # type: ignore[misc]
     _rules: ClassVar = {
         "n_neighbors": at_least(1),
         "metric": either(none(), having("transform", "a metric learner")),
+        "neighbors": one_of(*ALGORITHMS),
         "n_jobs": job_count(),
     }
 
     def __init__(
-        self, n_neighbors: int = 3, *, metric: Any = None, n_jobs: int | None = None
+        self,
+        n_neighbors: int = 3,
+        *,
+        metric: Any = None,
+        neighbors: Algorithm = "auto",
+        n_jobs: int | None = None,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.metric = metric
+        self.neighbors = neighbors
         self.n_jobs = n_jobs
 
     @fitting
@@ -119,7 +129,9 @@ class MetricKNN(ClassifierMixin, Learner):  # type: ignore[misc]
         wanted = self.n_neighbors if n_neighbors is None else n_neighbors
         check_parameters("MetricKNN", {"n_neighbors": wanted}, {"n_neighbors": at_least(1)})
         _require_rows(wanted, len(self._rows))
-        squares, index = neighbors.nearest(self._map(X), self._rows, wanted, n_jobs=self.n_jobs)
+        squares, index = nearest(
+            self._map(X), self._rows, wanted, algorithm=self.neighbors, n_jobs=self.n_jobs
+        )
         return np.sqrt(squares).astype(X.dtype), index
 
     def predict(self, X: TableLike) -> Array:

@@ -1,10 +1,4 @@
-"""Exact neighbour search: the one place where n×n work happens, and never an n×n array.
-
-Every distance returned or compared is the squared Euclidean distance of two rows, from their
-differences and summed in float64, so data far from the origin lose nothing. Fast searches only
-propose: their rounding errors are bounded, and whatever the bound leaves open is measured again.
-Equal distances are ordered by row number. To search under a metric L, pass ``X @ L.T``.
-"""
+"""The k nearest or farthest points."""
 
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -13,10 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from likewise import _kernels
-from likewise._kernels import TooManyPairs
 from likewise._threads import count_threads, run_blocks
-
-__all__ = ["TooManyPairs", "farthest", "nearest", "within_radius_of_other_class"]
+from likewise.neighbors._rows import Algorithm, by_tree, matrix_of
 
 Reals = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -37,6 +29,7 @@ def nearest(
     k: int,
     *,
     exclude_self: bool = False,
+    algorithm: Algorithm = "auto",
     n_jobs: int | None = None,
 ) -> tuple[Reals, Indices]:
     """Return the k nearest points of every query, exactly.
@@ -49,6 +42,9 @@ def nearest(
     exclude_self : bool
         Queries are the points, row for row, and none is its own neighbour; a duplicate of it
         may be.
+    algorithm : {"auto", "brute", "tree"}
+        Compare with every point, or search a tree, which is faster for few features; "auto"
+        chooses. The result does not depend on it.
     n_jobs : int or None
         Threads; None for all cores. The result does not depend on it.
 
@@ -67,7 +63,7 @@ def nearest(
            [2, 1]])
     """
     search = _Search(queries, points, k, exclude_self, n_jobs)
-    tree = search.n_features <= _TREE_FEATURES
+    tree = by_tree(algorithm, search.n_features <= _TREE_FEATURES)
     propose = search.propose_by_tree if tree else search.propose_by_comparing
     return search.settle(*propose(), sign=1)
 
@@ -103,56 +99,6 @@ def farthest(
     return search.settle(*search.propose_farthest(), sign=-1)
 
 
-def within_radius_of_other_class(
-    Z: ArrayLike,
-    labels: ArrayLike,
-    radius2: ArrayLike,
-    *,
-    max_pairs: int | None = None,
-    n_jobs: int | None = None,
-) -> tuple[Indices, Indices, Reals]:
-    """Return the pairs of rows of different class that are nearer than the first row's radius.
-
-    Parameters
-    ----------
-    Z : array of shape (n, d)
-    labels : integer array of shape (n,)
-    radius2 : array of shape (n,) or a number
-        Squared radii; a pair is returned if its squared distance is strictly less.
-    max_pairs : int or None
-        If there are more pairs than this, stop early and raise `TooManyPairs`.
-    n_jobs : int or None
-        Threads; None for all cores. The result does not depend on it.
-
-    Returns
-    -------
-    rows, cols : int64 arrays of shape (m,)
-        Sorted by row, then by column. A pair stands in both orders if both radii reach.
-    sqdist : float64 array of shape (m,)
-
-    Examples
-    --------
-    >>> rows, cols, sqdist = within_radius_of_other_class(
-    ...     [[0.0], [1.0], [3.0]], labels=[0, 1, 0], radius2=[1.5, 4.5, 0.5]
-    ... )
-    >>> rows, cols, sqdist
-    (array([0, 1, 1]), array([1, 0, 2]), array([1., 1., 4.]))
-    """
-    rows = _matrix("Z", Z)
-    codes = np.asarray(labels)
-    if codes.dtype.kind not in "iub":
-        raise ValueError(f"labels must be integer codes, but they are {codes.dtype}.")
-    radii = np.asarray(radius2, dtype=np.float64)
-    radii = np.full(len(rows), radii) if radii.ndim == 0 else radii
-    return _kernels.radius_scan(
-        rows,
-        np.ascontiguousarray(codes, dtype=np.int64),
-        np.ascontiguousarray(radii),
-        max_pairs=max_pairs,
-        n_jobs=n_jobs,
-    )
-
-
 class _Search:
     """Queries against points: proposals by fast searches, settled by exact distances.
 
@@ -169,8 +115,8 @@ class _Search:
         n_jobs: int | None,
     ) -> None:
         same = queries is points
-        self.points = _matrix("points", points)
-        self.queries = self.points if same else _matrix("queries", queries)
+        self.points = matrix_of("points", points)
+        self.queries = self.points if same else matrix_of("queries", queries)
         self.exclude_self = exclude_self
         self.n_jobs = n_jobs
         count_threads(n_jobs)  # refuse a bad number before any work
@@ -321,21 +267,3 @@ class _Search:
 
     def _block_rows(self) -> int:
         return max(1, _BLOCK_VALUES // len(self.points))
-
-
-def _matrix(name: str, values: Any) -> NDArray[np.floating[Any]]:
-    """Return a finite C-contiguous matrix, float32 if it is one, else float64."""
-    given = np.asarray(values)
-    dtype: type[np.floating[Any]] = np.float32 if given.dtype == np.float32 else np.float64
-    matrix: NDArray[np.floating[Any]] = np.ascontiguousarray(given, dtype)
-    if matrix.ndim != 2:
-        raise ValueError(f"{name} must be a matrix, but its shape is {given.shape}.")
-    largest = max(float(matrix.max(initial=0)), -float(matrix.min(initial=0)))  # keeps a NaN
-    if not np.isfinite(largest):
-        raise ValueError(f"{name} must be finite, but it holds NaN or infinity.")
-    if largest > 1e150:
-        raise ValueError(
-            f"{name} must lie within ±1e150, where squared distances are finite, but it holds "
-            f"{largest:.3g}."
-        )
-    return matrix

@@ -1,0 +1,21 @@
+"""Exact neighbour search: the one place where n×n work happens, and never an n×n array.
+
+Every distance returned or compared is the squared Euclidean distance of two rows, from their
+differences and summed in float64, so data far from the origin lose nothing. Fast searches only
+propose: their rounding errors are bounded, and whatever the bound leaves open is measured again.
+Equal distances are ordered by row number. To search under a metric L, pass ``X @ L.T``.
+"""
+
+from likewise._kernels import TooManyPairs
+from likewise.neighbors._nearest import farthest, nearest
+from likewise.neighbors._radius import within_radius_of_other_class
+from likewise.neighbors._rows import ALGORITHMS, Algorithm
+
+__all__ = [
+    "ALGORITHMS",
+    "Algorithm",
+    "TooManyPairs",
+    "farthest",
+    "nearest",
+    "within_radius_of_other_class",
+]

@@ -1,0 +1,154 @@
+"""All points of another class within a radius."""
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from likewise import _kernels
+from likewise._kernels.common import PairLimit, check_scan
+from likewise._threads import count_threads, run_blocks
+from likewise.neighbors._rows import Algorithm, by_tree, matrix_of
+
+Reals = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+# Up to this many features, and from this many rows on, trees beat comparing all rows (measured).
+_TREE_FEATURES = 4
+_TREE_LEAST_ROWS = 5000
+_TREE_LEAF = 16
+_TREE_ROWS = 4096
+_FIRST_LOOK = 4
+_STRETCH = 1 << 20  # candidates in memory at a time
+
+
+def within_radius_of_other_class(
+    Z: ArrayLike,
+    labels: ArrayLike,
+    radius2: ArrayLike,
+    *,
+    max_pairs: int | None = None,
+    algorithm: Algorithm = "auto",
+    n_jobs: int | None = None,
+) -> tuple[Indices, Indices, Reals]:
+    """Return the pairs of rows of different class that are nearer than the first row's radius.
+
+    Parameters
+    ----------
+    Z : array of shape (n, d)
+    labels : integer array of shape (n,)
+    radius2 : array of shape (n,) or a number
+        Squared radii; a pair is returned if its squared distance is strictly less.
+    max_pairs : int or None
+        If there are more pairs than this, stop early and raise `TooManyPairs`.
+    algorithm : {"auto", "brute", "tree"}
+        Compare all rows, or search a tree of each class, which is faster for many rows of few
+        features; "auto" chooses. The result does not depend on it.
+    n_jobs : int or None
+        Threads; None for all cores. The result does not depend on it.
+
+    Returns
+    -------
+    rows, cols : int64 arrays of shape (m,)
+        Sorted by row, then by column. A pair stands in both orders if both radii reach.
+    sqdist : float64 array of shape (m,)
+
+    Examples
+    --------
+    >>> rows, cols, sqdist = within_radius_of_other_class(
+    ...     [[0.0], [1.0], [3.0]], labels=[0, 1, 0], radius2=[1.5, 4.5, 0.5]
+    ... )
+    >>> rows, cols, sqdist
+    (array([0, 1, 1]), array([1, 0, 2]), array([1., 1., 4.]))
+    """
+    rows = matrix_of("Z", Z)
+    codes = np.asarray(labels)
+    if codes.dtype.kind not in "iub":
+        raise ValueError(f"labels must be integer codes, but they are {codes.dtype}.")
+    radii = np.asarray(radius2, dtype=np.float64)
+    radii = np.full(len(rows), radii) if radii.ndim == 0 else radii
+    codes, radii = np.ascontiguousarray(codes, dtype=np.int64), np.ascontiguousarray(radii)
+    few = rows.shape[1] <= _TREE_FEATURES and len(rows) >= _TREE_LEAST_ROWS
+    scan = _scan_trees if by_tree(algorithm, few) else _kernels.radius_scan
+    return scan(rows, codes, radii, max_pairs=max_pairs, n_jobs=n_jobs)
+
+
+def _scan_trees(
+    Z: NDArray[Any], labels: Indices, radius2: Reals, *, max_pairs: int | None, n_jobs: int | None
+) -> tuple[Indices, Indices, Reals]:
+    """Do what `_kernels.radius_scan` does with a tree of each class."""
+    from scipy.spatial import KDTree
+
+    check_scan(Z, labels, radius2, max_pairs)
+    limit = PairLimit(max_pairs)
+    lock = threading.Lock()
+    count_threads(n_jobs)  # refuse a bad number before any work
+    centred, reach = _centred_and_reach(Z, radius2)
+    parts: list[tuple[Indices, Indices, Reals]] = []
+    for label in np.unique(labels):
+        members, others = np.flatnonzero(labels == label), np.flatnonzero(labels != label)
+        tree = KDTree(centred[members], leafsize=_TREE_LEAF)
+
+        def search(
+            start: int,
+            stop: int,
+            tree: Any = tree,
+            members: Indices = members,
+            others: Any = others,
+        ) -> None:
+            for rows, columns in _within_reach(tree, centred, reach, others[start:stop]):
+                cols = members[columns]
+                sqdist = _kernels.pair_sqdist(Z, rows, cols, n_jobs=1)
+                inside = sqdist < radius2[rows]
+                with lock:
+                    parts.append((rows[inside], cols[inside], sqdist[inside]))
+                    limit.check(sum(len(part[0]) for part in parts))
+
+        run_blocks(search, len(others), _TREE_ROWS, n_jobs)
+    if not parts:
+        return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
+    rows, cols, sqdist = (np.concatenate(part) for part in zip(*parts, strict=True))
+    order = np.lexsort((cols, rows))
+    return rows[order], cols[order], sqdist[order]
+
+
+def _within_reach(
+    tree: Any, points: Reals, reach: Reals, asked: Indices
+) -> Iterator[tuple[Indices, Indices]]:
+    """Yield pairs (asked row, row of the tree) that are within reach, in parts of bounded size.
+
+    The nearest few are looked up; where all of them are within reach, more.
+    """
+    k = min(_FIRST_LOOK, tree.n)
+    while len(asked):
+        farther = []
+        for part in np.array_split(asked, -(-len(asked) * k // _STRETCH)):
+            distance, column = tree.query(
+                points[part], np.arange(1, k + 1), distance_upper_bound=reach[part].max() * 2
+            )
+            within = distance <= reach[part, None]
+            more = within[:, -1] & (k < tree.n)
+            farther.append(part[more])
+            row, place = np.nonzero(within & ~more[:, None])
+            yield part[row], column[row, place]
+        asked = np.concatenate(farther)
+        k = min(4 * k, tree.n)
+
+
+def _centred_and_reach(Z: NDArray[Any], radius2: Reals) -> tuple[Reals, Reals]:
+    """Return rows near the origin, at most 1 from it in each feature, and radii a little too wide.
+
+    Centring moves a row by 2^-53 of itself and the tree's sums are off by as much a feature, so
+    that what is strictly inside stays inside of the wider radius.
+    """
+    n_features = Z.shape[1]
+    centred = Z - Z.mean(axis=0, dtype=np.float64)
+    widest = float(np.abs(centred).max(initial=0.0))
+    scale = 2.0 ** -np.clip(np.frexp(widest)[1], -500, 500) if widest > 0 else 1.0
+    centred *= scale
+    farthest = 4.0 * n_features**0.5
+    with np.errstate(over="ignore"):
+        reach = np.minimum(np.sqrt(np.maximum(radius2, 0)) * scale, farthest)
+    return centred, reach + (n_features + 8) * 2.0**-49

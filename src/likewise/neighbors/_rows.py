@@ -1,0 +1,35 @@
+"""What a search accepts, and which way of searching it takes."""
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Algorithm = Literal["auto", "brute", "tree"]
+ALGORITHMS = ("auto", "brute", "tree")
+
+
+def by_tree(algorithm: str, enough: bool) -> bool:
+    """Return whether to search by trees: as asked, or by "auto" where they are enough faster."""
+    if algorithm not in ALGORITHMS:
+        allowed = ", ".join(map(repr, ALGORITHMS))
+        raise ValueError(f"algorithm={algorithm!r} is not allowed: it must be one of {allowed}.")
+    return algorithm == "tree" or (algorithm == "auto" and enough)
+
+
+def matrix_of(name: str, values: Any) -> NDArray[np.floating[Any]]:
+    """Return a finite C-contiguous matrix, float32 if it is one, else float64."""
+    given = np.asarray(values)
+    dtype: type[np.floating[Any]] = np.float32 if given.dtype == np.float32 else np.float64
+    matrix: NDArray[np.floating[Any]] = np.ascontiguousarray(given, dtype)
+    if matrix.ndim != 2:
+        raise ValueError(f"{name} must be a matrix, but its shape is {given.shape}.")
+    largest = max(float(matrix.max(initial=0)), -float(matrix.min(initial=0)))  # keeps a NaN
+    if not np.isfinite(largest):
+        raise ValueError(f"{name} must be finite, but it holds NaN or infinity.")
+    if largest > 1e150:
+        raise ValueError(
+            f"{name} must lie within ±1e150, where squared distances are finite, but it holds "
+            f"{largest:.3g}."
+        )
+    return matrix
