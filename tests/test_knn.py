@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import likewise as lw
-from likewise.knn import vote
+from likewise.neighbors import vote
 from likewise.testing._data import blobs
 
 

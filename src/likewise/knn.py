@@ -22,7 +22,7 @@ from likewise._validation import (
     one_of,
 )
 from likewise.base import Learner, fitting, map_about
-from likewise.neighbors import ALGORITHMS, Algorithm, nearest
+from likewise.neighbors import ALGORITHMS, Algorithm, nearest, vote
 
 Array = NDArray[Any]
 
@@ -180,42 +180,3 @@ def _require_rows(n_neighbors: int, n_rows: int) -> None:
             f"n_neighbors={n_neighbors} is not allowed: X has n_samples = {n_rows} rows, and "
             "there cannot be more neighbours than rows."
         )
-
-
-def vote(labels: NDArray[np.int64], n_classes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Let neighbours vote; while the lead is shared, the farthest one loses its vote.
-
-    Parameters
-    ----------
-    labels : int array of shape (n_queries, k)
-        Class codes of the neighbours, nearest first.
-    n_classes : int
-        Codes run from 0 to ``n_classes - 1``.
-
-    Returns
-    -------
-    winners : int array of shape (n_queries,)
-        The class with most votes.
-    counts : int array of shape (n_queries, n_classes)
-        The votes that decided.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> winners, counts = vote(np.array([[0, 1, 1, 0], [2, 2, 1, 0]]), 3)
-    >>> winners
-    array([1, 2])
-    >>> counts[0]
-    array([1, 2, 0])
-    """
-    n_queries, k = labels.shape
-    rows = np.arange(n_queries)
-    counts = np.zeros((n_queries, n_classes), dtype=np.int64)
-    for place in range(k):
-        counts[rows, labels[:, place]] += 1
-    undecided = rows
-    for place in range(k - 1, 0, -1):
-        lead = counts[undecided].max(axis=1, keepdims=True)
-        undecided = undecided[(counts[undecided] == lead).sum(axis=1) > 1]
-        counts[undecided, labels[undecided, place]] -= 1
-    return counts.argmax(axis=1), counts

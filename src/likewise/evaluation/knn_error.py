@@ -17,8 +17,7 @@ from likewise._validation import (
     one_of,
     shown,
 )
-from likewise.knn import vote
-from likewise.neighbors import nearest
+from likewise.neighbors import nearest, vote
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,7 @@ from sklearn.base import clone
 from likewise._threads import single_threaded_blas
 from likewise._validation import TableLike, check_labelled, check_parameters, check_rows, one_of
 from likewise.constraints import Pairs, as_pairs
-from likewise.knn import vote
-from likewise.neighbors import nearest
+from likewise.neighbors import nearest, vote
 from likewise.online._learner import OnlineMetricLearner
 from likewise.online._pair_state import Grams, advance
 

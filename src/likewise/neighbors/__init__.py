@@ -10,6 +10,7 @@ from likewise._kernels import TooManyPairs
 from likewise.neighbors._nearest import farthest, nearest
 from likewise.neighbors._radius import within_radius_of_other_class
 from likewise.neighbors._rows import ALGORITHMS, Algorithm
+from likewise.neighbors._vote import vote
 
 __all__ = [
     "ALGORITHMS",
@@ -17,5 +18,6 @@ __all__ = [
     "TooManyPairs",
     "farthest",
     "nearest",
+    "vote",
     "within_radius_of_other_class",
 ]

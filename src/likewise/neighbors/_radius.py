@@ -16,8 +16,8 @@ Reals = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 # Up to this many features, and from this many rows on, trees beat comparing all rows (measured).
-_TREE_FEATURES = 4
-_TREE_LEAST_ROWS = 5000
+_TREE_FEATURES = 3
+_TREE_LEAST_ROWS = 300_000
 _TREE_LEAF = 16
 _TREE_ROWS = 4096
 _FIRST_LOOK = 4
