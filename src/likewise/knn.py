@@ -22,7 +22,8 @@ from likewise._validation import (
     one_of,
 )
 from likewise.base import Learner, fitting, map_about
-from likewise.neighbors import ALGORITHMS, Algorithm, nearest, vote
+from likewise.neighbors import nearest, vote
+from likewise.neighbors._rows import ALGORITHMS, Algorithm
 
 Array = NDArray[Any]
 

@@ -9,12 +9,9 @@ Equal distances are ordered by row number. To search under a metric L, pass ``X 
 from likewise._kernels import TooManyPairs
 from likewise.neighbors._nearest import farthest, nearest
 from likewise.neighbors._radius import within_radius_of_other_class
-from likewise.neighbors._rows import ALGORITHMS, Algorithm
 from likewise.neighbors._vote import vote
 
 __all__ = [
-    "ALGORITHMS",
-    "Algorithm",
     "TooManyPairs",
     "farthest",
     "nearest",
