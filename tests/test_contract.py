@@ -8,6 +8,8 @@ CASES = [
     lw.Whitening(),
     lw.RCA(),
     lw.FDA(),
+    lw.LMNN(2, max_iter=20, tol=0.1),
+    lw.LMNN(1, n_components=2, n_passes=2, max_iter=10, tol=0.1),
     lw.PAMetric(random_state=0),
     lw.PAMetric("PALS", C=0.1, psd="each", random_state=0),
     lw.POLA(max_iter=5, random_state=0),
@@ -26,8 +28,11 @@ CASES = [
     lw.MetricKNN(n_neighbors=5, metric=lw.RCA()),
 ]
 
+_ANCHORS = "a weight is that of an anchor: a row of weight 0 is still others' target and impostor"
+EXPECTED_FAILURES = {lw.LMNN: {"check_sample_weight_equivalence_on_dense_data": _ANCHORS}}
 
-@parametrize_with_contract(CASES)
+
+@parametrize_with_contract(CASES, EXPECTED_FAILURES)
 def test_contract(estimator, check):
     check(estimator)
 

@@ -21,6 +21,7 @@ import joblib
 
 T = TypeVar("T")
 
+_HAS_AFFINITY = hasattr(os, "sched_getaffinity")
 _lock = threading.Lock()
 _inside = threading.local()
 _jobs: SimpleQueue[tuple[Future[None], Callable[[], None]]] = SimpleQueue()
@@ -50,7 +51,7 @@ def count_threads(n_jobs: int | None = None) -> int:
         # As joblib counts: cores that the process may use, within a container's quota too. A
         # worker of joblib is told its share by OMP_NUM_THREADS, which users set for BLAS as well.
         wanted = os.environ.get("OMP_NUM_THREADS", "")
-        cores = int(joblib.cpu_count())
+        cores = _cores(frozenset(os.sched_getaffinity(0)) if _HAS_AFFINITY else None)
         return min(cores, max(1, int(wanted))) if wanted.isdigit() else cores
     try:
         count = 0 if isinstance(n_jobs, bool) else operator.index(n_jobs)
@@ -61,6 +62,12 @@ def count_threads(n_jobs: int | None = None) -> int:
             f"n_jobs must be a positive integer, -1 or None (all cores), but it is {n_jobs!r}."
         )
     return count
+
+
+@cache
+def _cores(affinity: frozenset[int] | None) -> int:
+    """Count the cores that the process may use: asked once, since a small block is done sooner."""
+    return int(joblib.cpu_count())
 
 
 def run_blocks(

@@ -175,6 +175,25 @@ def check_labelled(
     return X, codes, classes
 
 
+def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
+    """Return one finite weight a row, none negative and not all zero; None is 1 for each."""
+    if sample_weight is None:
+        return np.ones(n_rows)
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("sample_weight must be numbers, one a row, but it is not.") from None
+    if weights.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight has shape {weights.shape}, but {n_rows} rows need shape ({n_rows},)."
+        )
+    if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+        raise ValueError(
+            "sample_weight must be finite, not negative and not zero everywhere, but it is not."
+        )
+    return weights
+
+
 def codes_of(y: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return the different labels in sorted order, and each label as its place among them."""
     try:

@@ -13,6 +13,7 @@ import pytest
 
 from likewise import _kernels
 from likewise._kernels import TooManyPairs, common, reference
+from likewise.losses import Hinge, SmoothedHinge
 
 if find_spec("likewise._kernels._native"):
     from likewise._kernels import _native, compiled
@@ -38,6 +39,15 @@ def case_for(name, shape, dtype, kind, seed=0):
         n = len(Z)
     else:
         Z = rng.normal(size=(n, d)).astype(dtype)
+    if name == "group_hinges":
+        near_start, far_start = (
+            np.append(0, np.cumsum(rng.integers(0, m, n))).astype(np.int64) for m in (4, 3 * d)
+        )
+        near, far = (
+            np.round(rng.exponential(2, start[-1]), 1 if kind == "tied" else 9)
+            for start in (near_start, far_start)
+        )
+        return near, near_start, far, far_start, 1.0, 0.0 if kind == "duplicates" else 0.3
     if name == "radius_scan":
         labels = np.zeros(n, np.int64) if kind == "one class" else rng.integers(-2, 3, n)
         return (
@@ -159,8 +169,12 @@ def test_same_bits_for_any_number_of_threads(name, dtype):
     args = case_for(name, (1500, 21), dtype, "random")
     runs = [getattr(_kernels, name)(*args, n_jobs=n_jobs) for n_jobs in (1, 2, 5)]
     for run in runs[1:]:
-        for a, b in zip(np.atleast_1d(runs[0]), np.atleast_1d(run), strict=True):
+        for a, b in zip(_each(runs[0]), _each(run), strict=True):
             assert a.tobytes() == b.tobytes()
+
+
+def _each(result):
+    return result if isinstance(result, tuple) else (result,)
 
 
 def test_twins_match_plain_loops():
@@ -181,6 +195,25 @@ def test_twins_match_plain_loops():
     ]
     found = reference.radius_scan(Z, labels, radius2)
     assert list(zip(*found[:2], strict=True)) == pairs
+
+
+@pytest.mark.parametrize("loss", [Hinge(), SmoothedHinge(0.4)], ids=str)
+def test_group_hinges_are_the_losses_of_every_couple(loss):
+    width = getattr(loss, "width", 0.0)
+    near, near_start, far, far_start, margin, _ = case_for(
+        "group_hinges", (40, 3), np.float64, "random"
+    )
+    value, near_slope, far_slope = np.zeros(40), np.zeros(len(near)), np.zeros(len(far))
+    for group in range(40):
+        for j in range(near_start[group], near_start[group + 1]):
+            for k in range(far_start[group], far_start[group + 1]):
+                violation = np.array(margin + near[j] - far[k])
+                value[group] += loss.value(violation)
+                near_slope[j] += loss.derivative(violation)
+                far_slope[k] += loss.derivative(violation)
+    assert value.any()
+    found = reference.group_hinges(near, near_start, far, far_start, margin, width)
+    assert_same(found, (value, near_slope, far_slope), 1e-12)
 
 
 def test_points_of_another_array():
@@ -211,7 +244,17 @@ def test_more_pairs_than_memory_is_a_sentence(monkeypatch):
 def test_bad_arguments_get_a_sentence():
     Z, labels, radius2 = np.zeros((4, 2)), np.zeros(4, np.int64), np.zeros(4)
     two = np.zeros(2, np.int64)
+
+    def hinges(near_start=(0, 2), far_start=(0, 4), margin=1.0, width=0.0):
+        starts = (np.array(start, dtype=np.int64) for start in (near_start, far_start))
+        near_start, far_start = starts
+        return _kernels.group_hinges(radius2[:2], near_start, radius2, far_start, margin, width)
+
     for error, words, call in [
+        (ValueError, "near_start must rise from 0 to 2", lambda: hinges(near_start=(0, 3))),
+        (ValueError, "far_start must rise from 0 to 4", lambda: hinges(far_start=(0, 5, 4))),
+        (ValueError, "must be as long", lambda: hinges(far_start=(0, 1, 4))),
+        (ValueError, "width at least 0", lambda: hinges(width=-1.0)),
         (
             TypeError,
             "float32 or float64",
@@ -262,6 +305,13 @@ def test_native_checks_for_itself():
     pairs = _native.Adjacency(two, two, out, 4)
     zeros = np.zeros(4, np.int64)
     make = _native.RadiusScanFloat64
+    bounds = np.array([0, 2])
+
+    def hinges(near_start=bounds, far_start=bounds, value=out[:1], slope=out, end=1):
+        return _native.group_hinges(
+            out, near_start, out, far_start, 1.0, 0.0, 0, end, value, slope, out
+        )
+
     for error, call in [
         (TypeError, lambda: _native.pair_sqdist(np.asfortranarray(Z), Z, two, two, out)),
         (TypeError, lambda: _native.pair_sqdist(Z, Z, two.astype(np.int32), two, out)),
@@ -275,6 +325,13 @@ def test_native_checks_for_itself():
         (ValueError, lambda: _native.pair_sqdist(Z, Z[:, :1].copy(), two, two, out)),
         (ValueError, lambda: _native.Adjacency(two, two, out[:1], 4)),
         (ValueError, lambda: _native.laplacian_rows(Z, pairs, 0, 4, Z[:3].copy())),
+        (IndexError, lambda: hinges(near_start=bounds + 1)),
+        (IndexError, lambda: hinges(far_start=np.array([-1, 2]))),
+        (IndexError, lambda: hinges(end=2)),
+        (ValueError, lambda: hinges(near_start=two[:0])),
+        (ValueError, lambda: hinges(near_start=np.array([0, 1, 2]))),
+        (ValueError, lambda: hinges(value=out)),
+        (ValueError, lambda: hinges(slope=out[:1])),
         (ValueError, lambda: make(Z, two, zeros, Z[:, 0].copy(), out, 1.0, 9, True, "portable")),
         (IndexError, lambda: make(Z, zeros + 4, zeros, np.zeros(4), out, 1.0, 9, True, "portable")),
     ]:
@@ -292,7 +349,7 @@ def test_no_array_is_converted():
     plain = set(re.findall(r'"(\w+)"_a', text))  # everything else is a number, a word or an object
     assert plain == {
         *("scale", "limit", "panelled", "instructions", "panel", "begin", "end"),
-        *("row", "column", "found", "blocks", "n", "pairs"),
+        *("row", "column", "found", "blocks", "n", "pairs", "margin", "width"),
         *("b", "variant", "C", "slack", "tolerance", "max_updates", "count"),
     }
 

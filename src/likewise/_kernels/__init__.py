@@ -13,7 +13,7 @@ from likewise._kernels.classifier_common import ClassifierRule
 from likewise._kernels.common import TooManyPairs
 from likewise._kernels.stream_common import LowRankMetric, StepRule, Steps
 
-NAMES = ("laplacian_apply", "pair_sqdist", "radius_scan")
+NAMES = ("group_hinges", "laplacian_apply", "pair_sqdist", "radius_scan")
 STREAM_NAMES = (
     "low_rank_psd_steps",
     "pair_block_steps",
@@ -60,7 +60,7 @@ if BACKEND == "native":
         factor_events,
         low_rank_events,
     )
-    from likewise._kernels.compiled import laplacian_apply, pair_sqdist, radius_scan
+    from likewise._kernels.compiled import group_hinges, laplacian_apply, pair_sqdist, radius_scan
     from likewise._kernels.stream_compiled import (
         low_rank_psd_steps,
         pair_block_steps,
@@ -81,7 +81,7 @@ else:
         factor_events,
         low_rank_events,
     )
-    from likewise._kernels.reference import laplacian_apply, pair_sqdist, radius_scan
+    from likewise._kernels.reference import group_hinges, laplacian_apply, pair_sqdist, radius_scan
     from likewise._kernels.stream_reference import (
         low_rank_psd_steps,
         pair_block_steps,
@@ -110,6 +110,7 @@ __all__ = [
     "dense_event",
     "dense_events",
     "factor_events",
+    "group_hinges",
     "laplacian_apply",
     "low_rank_events",
     "low_rank_psd_steps",

@@ -11,6 +11,7 @@ from likewise._kernels.common import (
     PairLimit,
     Reals,
     bounds,
+    check_groups,
     check_pairs,
     check_points,
     check_rows,
@@ -28,6 +29,9 @@ product_features = {"avx512": 500, "avx2": 300, "portable": 16}
 
 _PAIR_BLOCK = 1 << 14
 _ROW_BLOCK = 512
+_GROUP_BLOCK = 1 << 13
+_BLOCK_PRODUCTS = 1 << 20
+_MANY_PAIRS = 1 << 18
 _PANEL = int(_native.PANEL)
 _PANEL_BLOCK = 4
 _PRODUCT_COLUMNS = 40 * _PANEL
@@ -61,16 +65,42 @@ def laplacian_apply(
     check_rows("Z", Z)
     check_pairs(rows, cols, len(Z), len(Z))
     check_weights(weights, len(rows))
-    require_memory(24.0 * len(rows), f"The Laplacian of {len(rows)} pairs")
+    if len(rows) > _MANY_PAIRS:  # to ask takes longer than to multiply by a small one
+        require_memory(24.0 * len(rows), f"The Laplacian of {len(rows)} pairs")
     pairs = _native.Adjacency(rows, cols, weights, len(Z))
     out = np.empty_like(Z)
     run_blocks(
         lambda start, stop: _native.laplacian_rows(Z, pairs, start, stop, out),
         len(Z),
-        _ROW_BLOCK,
+        # A block should be worth a thread: about a million products.
+        max(_ROW_BLOCK, _BLOCK_PRODUCTS * len(Z) // max(1, 2 * len(rows) * Z.shape[1])),
         n_jobs,
     )
     return out
+
+
+def group_hinges(
+    near: Reals,
+    near_start: Indices,
+    far: Reals,
+    far_start: Indices,
+    margin: float,
+    width: float,
+    *,
+    n_jobs: int | None = None,
+) -> tuple[Reals, Reals, Reals]:
+    """See `likewise._kernels.reference.group_hinges`."""
+    check_groups(near, near_start, far, far_start, margin, width)
+    value, near_slope, far_slope = (np.empty(n) for n in (len(near_start) - 1, len(near), len(far)))
+
+    def block(start: int, stop: int) -> None:
+        _native.group_hinges(
+            *(near, near_start, far, far_start, margin, width),
+            *(start, stop, value, near_slope, far_slope),
+        )
+
+    run_blocks(block, len(value), _GROUP_BLOCK, n_jobs)
+    return value, near_slope, far_slope
 
 
 def radius_scan(

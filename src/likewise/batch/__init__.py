@@ -2,7 +2,8 @@
 
 from likewise.batch.euclidean import Euclidean
 from likewise.batch.fda import FDA
+from likewise.batch.lmnn import LMNN
 from likewise.batch.rca import RCA
 from likewise.batch.whitening import Whitening
 
-__all__ = ["FDA", "RCA", "Euclidean", "Whitening"]
+__all__ = ["FDA", "LMNN", "RCA", "Euclidean", "Whitening"]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from likewise.base import MetricLearner
-from likewise.batch import FDA, RCA, Euclidean, Whitening
+from likewise.batch import FDA, LMNN, RCA, Euclidean, Whitening
 from likewise.online import POLA, PAMetric
 
 METHODS: dict[str, Callable[[], MetricLearner]] = {
@@ -14,6 +14,7 @@ METHODS: dict[str, Callable[[], MetricLearner]] = {
     "Whitening": Whitening,
     "RCA": RCA,
     "FDA": FDA,
+    "LMNN": LMNN,
     "PAMetric": partial(PAMetric, "PA-I", C=0.1, random_state=0),
     "POLA": partial(POLA, 10.0, max_iter=2, random_state=0),
 }

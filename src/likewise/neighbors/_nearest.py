@@ -19,6 +19,8 @@ _SPARE = 8
 _TREE_FEATURES = 5
 _TREE_LEAF = 32
 _COMPARED_ROWS = 4096
+# Up to this many distances, OpenMP's threads take longer to meet than to compare.
+_FEW_DISTANCES = 1 << 20
 _TREE_ROWS = 1024
 _BLOCK_VALUES = 1 << 20
 
@@ -63,8 +65,12 @@ def nearest(
            [2, 1]])
     """
     search = _Search(queries, points, k, exclude_self, n_jobs)
-    tree = by_tree(algorithm, search.n_features <= _TREE_FEATURES)
-    propose = search.propose_by_tree if tree else search.propose_by_comparing
+    if by_tree(algorithm, search.n_features <= _TREE_FEATURES):
+        propose = search.propose_by_tree
+    elif len(search.queries) * len(search.points) <= _FEW_DISTANCES:
+        propose = search.propose_from_blocks
+    else:
+        propose = search.propose_by_comparing
     return search.settle(*propose(), sign=1)
 
 
@@ -96,7 +102,7 @@ def farthest(
            [0]])
     """
     search = _Search(queries, points, k, False, n_jobs)
-    return search.settle(*search.propose_farthest(), sign=-1)
+    return search.settle(*search.propose_from_blocks(sign=-1), sign=-1)
 
 
 class _Search:
@@ -202,15 +208,16 @@ class _Search:
         )
         return limits
 
-    def propose_farthest(self) -> tuple[Indices, Reals]:
-        """Propose farthest points from blocks of all distances."""
+    def propose_from_blocks(self, sign: int = 1) -> tuple[Indices, Reals]:
+        """Propose nearest points, or farthest for a sign of -1, from blocks of all distances."""
         index, left_out = self._empty_proposal()
-        cut = len(self.points) - self.n_proposed
+        last = self.n_proposed - 1
 
         def block(start: int, stop: int) -> None:
             distances = self._distances(np.arange(start, stop))
-            index[start:stop] = np.argpartition(distances, cut, axis=1)[:, cut:]
-            left_out[start:stop] = distances[np.arange(stop - start), index[start:stop, 0]]
+            near = np.argpartition(sign * distances, last, axis=1)[:, : last + 1]
+            index[start:stop] = near
+            left_out[start:stop] = distances[np.arange(stop - start), near[:, last]]
 
         run_blocks(block, len(index), self._block_rows(), self.n_jobs)
         return index, left_out

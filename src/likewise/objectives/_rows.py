@@ -17,36 +17,43 @@ Array = NDArray[Any]
 
 _SLICE = 1024
 _SUMS = 16
+_BLOCK_PRODUCTS = 1 << 23
 
 
-def map_rows(X: Array, L: Array, n_jobs: int | None) -> Array:
-    """Return ``(X - x₀) Lᵀ`` in float64, with x₀ the first row of X."""
-    mapped = np.empty((len(X), len(L)))
+def map_rows(X: Array, L: Array, n_jobs: int | None, dtype: Any = np.float64) -> Array:
+    """Return ``(X - x₀) Lᵀ`` in the precision asked for, with x₀ the first row of X."""
+    mapped = np.empty((len(X), len(L)), dtype=dtype)
+    across = L.T.astype(dtype)
 
     def block(start: int, stop: int) -> None:
-        mapped[start:stop] = _about_first(X, start, stop) @ L.T
+        np.matmul(_about_first(X, start, stop, dtype), across, out=mapped[start:stop])
 
-    run_blocks(block, len(X), _SLICE, n_jobs)
+    # A block should be worth a thread.
+    run_blocks(block, len(X), max(_SLICE, _BLOCK_PRODUCTS // max(1, L.size)), n_jobs)
     return mapped
 
 
 def slope_in_components(spread: Array, X: Array, n_jobs: int | None) -> Array:
-    """Return ``2 spreadᵀX``, for slopes `spread` of the mapped rows that sum to zero over rows."""
+    """Return ``2 spreadᵀX``, for slopes `spread` of the mapped rows that sum to zero over rows.
+
+    Slices are multiplied in the precision of `spread` and added in float64.
+    """
 
     def block(start: int, stop: int) -> Array:
         total = np.zeros((spread.shape[1], X.shape[1]))
         for first in range(start, stop, _SLICE):
             last = min(first + _SLICE, stop)
-            total += spread[first:last].T @ _about_first(X, first, last)
+            total += spread[first:last].T @ _about_first(X, first, last, spread.dtype)
         return total
 
     # Few sums, each over many slices: together they are no larger than a part of X.
-    block_rows = max(_SLICE, -(-len(X) // _SUMS))
+    enough = _BLOCK_PRODUCTS // max(1, spread.shape[1] * X.shape[1])
+    block_rows = max(_SLICE, -(-len(X) // _SUMS), enough)
     total = np.zeros((spread.shape[1], X.shape[1]))
     for partial in run_blocks(block, len(X), block_rows, n_jobs):
         total += partial
     return 2 * total
 
 
-def _about_first(X: Array, start: int, stop: int) -> Array:
-    return np.asarray(np.subtract(X[start:stop], X[0], dtype=np.float64))
+def _about_first(X: Array, start: int, stop: int, dtype: Any) -> Array:
+    return np.asarray(np.subtract(X[start:stop], X[0], dtype=dtype, casting="same_kind"))

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "classifier_module.hpp"
+#include "hinges.hpp"
 #include "laplacian.hpp"
 #include "radius.hpp"
 #include "sqdist.hpp"
@@ -200,6 +201,29 @@ void pair_sqdist(Matrix<const T> Z, Matrix<const T> points, Indices rows, Indice
                           cols.data(), 0, length(rows), out.data());
 }
 
+// The groups' places in an array of n pairs: one more than there are groups, ascending.
+void require_starts(const Indices& start, int64_t n) {
+    require(length(start) > 0, "near_start and far_start must have one value a group, and one.");
+    for (int64_t g = 0; g + 1 < length(start); ++g) {
+        require_range(start.data()[g], start.data()[g + 1], n);
+    }
+}
+
+void group_hinges(Reals near, Indices near_start, Reals far, Indices far_start, double margin,
+                  double width, int64_t begin, int64_t end, Vector<double> value,
+                  Vector<double> near_slope, Vector<double> far_slope) {
+    require_starts(near_start, length(near));
+    require_starts(far_start, length(far));
+    require(length(near_start) == length(far_start), "Both starts must be of the same groups.");
+    require(length(near_slope) == length(near), "near_slope must have one value a near pair.");
+    require(length(far_slope) == length(far), "far_slope must have one value a far pair.");
+    require(length(value) == length(near_start) - 1, "value must have one value a group.");
+    require_range(begin, end, length(value));
+    nb::gil_scoped_release unlocked;
+    likewise::group_hinges(near.data(), near_start.data(), far.data(), far_start.data(), margin,
+                           width, begin, end, value.data(), near_slope.data(), far_slope.data());
+}
+
 template <typename T>
 void bind_rows(nb::module_& m) {
     m.def("laplacian_rows", &laplacian_rows<T>, nb::arg("Z").noconvert(), "pairs"_a, "begin"_a,
@@ -223,6 +247,11 @@ NB_MODULE(_native, m) {
     nb::class_<likewise::Adjacency>(m, "Adjacency")
         .def(nb::new_(&make_adjacency), nb::arg("rows").noconvert(), nb::arg("cols").noconvert(),
              nb::arg("weights").noconvert(), "n"_a);
+    m.def("group_hinges", &group_hinges, nb::arg("near").noconvert(),
+          nb::arg("near_start").noconvert(), nb::arg("far").noconvert(),
+          nb::arg("far_start").noconvert(), "margin"_a, "width"_a, "begin"_a, "end"_a,
+          nb::arg("value").noconvert(), nb::arg("near_slope").noconvert(),
+          nb::arg("far_slope").noconvert());
     bind_rows<float>(m);
     bind_rows<double>(m);
     bind_stream(m);

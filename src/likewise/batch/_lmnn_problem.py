@@ -1,0 +1,222 @@
+"""LMNN's problem for a solver: all impostors there are, seen through a working set."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+
+from likewise import _kernels, neighbors
+from likewise.objectives import GroupedPairs, LargeMargin, LargeMarginBound, Shrinkage
+from likewise.objectives._rows import map_rows
+from likewise.solvers import Look
+
+Array = NDArray[Any]
+Reals = NDArray[np.float64]
+
+_SLACKS = (0.02, 0.3)
+_FIRST_SLACK = 0.1
+_MISSED = (1e-4, 1e-2)  # share of the value that a working set missed, to change the slack
+_LEAST_LIMIT = 1_000_000
+_PAIRS_PER_ROW = 100
+# Multiples of the start metric: how far one search reaches, and how many there may be.
+_LARGEST_FACTOR = 64.0
+_MULTIPLE_SEARCHES = 12
+
+
+class FindImpostors(Protocol):
+    """Where far pairs come from."""
+
+    def __call__(self, Z: Array, near: Reals, slack: float) -> tuple[GroupedPairs, Reals]:
+        """Return all pairs that matter at the mapped rows Z, and their squared distances.
+
+        `near` are the squared distances to the targets; `slack` asks for pairs that would matter
+        if radii were larger by this share. Raises `TooManyPairs` where memory would not do.
+        """
+        ...
+
+
+class ImpostorsByLabel:
+    """Rows of another class inside an anchor's margin, by an exact search.
+
+    Parameters
+    ----------
+    labels : int array of shape (n_rows,)
+    targets : GroupedPairs
+        One group a row.
+    active : bool array of shape (n_rows,)
+        The anchors that count.
+    margin : float
+    n_jobs : int or None
+    """
+
+    def __init__(
+        self,
+        labels: NDArray[np.int64],
+        targets: GroupedPairs,
+        active: NDArray[np.bool_],
+        margin: float,
+        n_jobs: int | None,
+    ) -> None:
+        self.labels, self.targets, self.active = labels, targets, active
+        self.margin, self.n_jobs = margin, n_jobs
+        self.limit = max(_LEAST_LIMIT, _PAIRS_PER_ROW * len(labels))
+
+    def __call__(self, Z: Array, near: Reals, slack: float) -> tuple[GroupedPairs, Reals]:
+        widest = np.maximum.reduceat(near, self.targets.start[:-1])
+        radius2 = np.where(self.active, (self.margin + widest) * (1 + slack), 0.0)
+        rows, cols, sqdist = neighbors.within_radius_of_other_class(
+            Z, self.labels, radius2, max_pairs=self.limit, n_jobs=self.n_jobs
+        )
+        # A set that once grew to this size by small steps is no flood.
+        self.limit = max(self.limit, 4 * len(rows))
+        return GroupedPairs.sorted_by(rows, len(self.labels), rows, cols), sqdist
+
+
+class GivenImpostors:
+    """Far pairs that the user named: all of them, always."""
+
+    def __init__(self, far: GroupedPairs, n_jobs: int | None) -> None:
+        self.far, self.n_jobs = far, n_jobs
+
+    def __call__(self, Z: Array, near: Reals, slack: float) -> tuple[GroupedPairs, Reals]:
+        far = self.far
+        return far, _kernels.pair_sqdist(Z, far.rows, far.cols, n_jobs=self.n_jobs)
+
+
+class LMNNProblem:
+    """Pull and push over all impostors as a `HingeProblem` in L, with its certificate.
+
+    Parameters
+    ----------
+    objective : LargeMargin
+        Data, targets and weights; its far pairs are replaced by the working set.
+    find : FindImpostors
+        The exact search.
+    shrinkage : Shrinkage or None
+        A pull of M towards a metric.
+    """
+
+    def __init__(
+        self, objective: LargeMargin, find: FindImpostors, shrinkage: Shrinkage | None = None
+    ) -> None:
+        self.objective, self.find, self.shrinkage = objective, find, shrinkage
+        self._bound = LargeMarginBound(objective.X, objective.pull_slope(), shrinkage)
+        self._slack = _FIRST_SLACK
+        self._found: _Found | None = None
+
+    def rounded(self, width: float) -> _Rounded:
+        """Return the objective of the working set, its hinges rounded over `width`."""
+        return _Rounded(replace(self.objective, width=width), self.shrinkage)
+
+    def look(self, L: Array, width: float) -> Look | None:
+        """Search all impostors at L, keep those near as the working set, and bound the optimum."""
+        objective = replace(self.objective, width=width)
+        missed = 0.0
+        if self._found is None or self._found.L is not L:
+            Z = map_rows(objective.X, L, objective.n_jobs, objective.X.dtype)
+            near = objective.distances(Z, objective.near)
+            seen = objective.costs(near, objective.distances(Z, objective.far)).value
+            found = self._search(Z, near)
+            if found is None:
+                return None
+            far, far_distances = found
+            objective = replace(objective, far=far)
+            if self._found is not None:
+                all_of_it = objective.costs(near, far_distances).value
+                missed = max(0.0, all_of_it - seen)
+                self._adapt(missed / max(all_of_it, 1e-300))
+            self.objective = replace(self.objective, far=far)
+            self._found = _Found(L, near, far_distances)
+        near, far_distances = self._found.near, self._found.far
+        extra = 0.0 if self.shrinkage is None else self.shrinkage.value(L.T @ L)
+        bound = self._bound(objective, near, far_distances)
+        return Look(
+            value=replace(objective, width=0.0).costs(near, far_distances).value + extra,
+            rounded=objective.costs(near, far_distances).value + extra,
+            missed=missed,
+            dual=bound.dual,
+            bound=bound.proved,
+        )
+
+    def _search(self, Z: Array, near: Reals) -> tuple[GroupedPairs, Reals] | None:
+        for slack in (self._slack, 0.0):
+            try:
+                return self.find(Z, near, slack)
+            except neighbors.TooManyPairs:
+                continue
+        return None
+
+    def _adapt(self, missed: float) -> None:
+        """Widen the slack if much was missed, narrow it if nothing was."""
+        least, most = _SLACKS
+        if missed > _MISSED[1]:
+            self._slack = min(most, 1.5 * self._slack)
+        elif missed < _MISSED[0]:
+            self._slack = max(least, 0.7 * self._slack)
+
+
+class _Found(NamedTuple):
+    """Where everything was searched last, and the squared distances there."""
+
+    L: Array
+    near: Reals
+    far: Reals
+
+
+class _Rounded:
+    """The working set's objective and the shrinkage, as one function of L."""
+
+    def __init__(self, objective: LargeMargin, shrinkage: Shrinkage | None) -> None:
+        self.objective, self.shrinkage = objective, shrinkage
+
+    def value_and_gradient(self, L: Array) -> tuple[float, Array]:
+        value, gradient = self.objective.value_and_gradient(L)
+        if self.shrinkage is not None:
+            M = L.T @ L
+            value += self.shrinkage.value(M)
+            gradient = gradient + 2 * L @ self.shrinkage.slope(M)
+        return value, gradient
+
+
+def best_multiple(objective: LargeMargin, find: FindImpostors, Z: Array) -> float:
+    """Return the α for which αL costs least, given the rows Z mapped by L.
+
+    The cost is convex in α². Impostors at one α include those at any larger one, so that one exact
+    search serves all larger multiples; only a cost that still falls towards smaller ones asks for
+    another.
+    """
+    near = objective.distances(Z, objective.near)
+    # Where the median distance to a target is the margin: most data need one search from there.
+    square, best, flooded = objective.margin / (float(np.median(near)) or 1.0), None, 0.0
+    for _ in range(_MULTIPLE_SEARCHES):
+        try:
+            pairs, far = find(Z * Z.dtype.type(np.sqrt(square)), square * near, 0.0)
+        except neighbors.TooManyPairs:
+            if best is not None:
+                break
+            flooded, square = square, 4 * square
+            continue
+        factor = _best_factor(replace(objective, far=pairs), square * near, far)
+        best = square * factor
+        if factor > 0.9 * _LARGEST_FACTOR:
+            square = best
+        elif factor > 1.05 or square / 2 <= flooded:
+            break
+        else:
+            square /= 2
+    return float(np.sqrt(best or square))
+
+
+def _best_factor(objective: LargeMargin, near: Reals, far: Reals) -> float:
+    """Return the factor of all squared distances, at least 1, for which they cost least."""
+    found = minimize_scalar(
+        lambda power: objective.costs(np.exp(power) * near, np.exp(power) * far).value,
+        bounds=(0.0, np.log(_LARGEST_FACTOR)),
+        method="bounded",
+        options={"xatol": 0.02},
+    )
+    return float(np.exp(found.x))

@@ -1,0 +1,157 @@
+"""Where LMNN begins: centred rows, a start metric, and coordinates that suit the solver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh, svd
+
+from likewise._threads import single_threaded_blas
+from likewise.batch._scatter import covariance, group_means, whitener
+from likewise.metric import with_positive_peaks
+from likewise.objectives import LargeMargin
+from likewise.objectives._rows import map_rows
+
+Array = NDArray[Any]
+
+# Directions are stretched until all are pulled alike, but those that hardly vary not without end.
+_LEAST_PULL = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class CentredRows:
+    """X about its mean, in its own precision: differences are all that counts.
+
+    Attributes
+    ----------
+    rows : array of shape (n_rows, n_features)
+        ``scale (X - centre)``.
+    centre : array of shape (n_features,)
+    scale : float
+    """
+
+    rows: Array
+    centre: Array
+    scale: float
+
+    @classmethod
+    def of(cls, X: Array) -> CentredRows:
+        """Centre rows, and divide them by a power of two that makes the largest about 1."""
+        largest = float(np.abs(X).max(initial=0.0))
+        size = _power_of_two(largest)
+        centre = group_means(X / size, np.zeros(len(X), dtype=np.int64))[0] * size
+        rows = _about(X, centre, 1 / size)
+        spread = _power_of_two(float(np.abs(rows).max(initial=0.0)))
+        rows /= X.dtype.type(spread)
+        return cls(rows, centre, 1 / size / spread)
+
+    def scaled(self, scale: float) -> CentredRows:
+        """Return the same at another scale."""
+        return CentredRows(self.rows * self.rows.dtype.type(scale / self.scale), self.centre, scale)
+
+    def like(self, X: Array) -> Array:
+        """Return other rows about the same centre, at the same scale."""
+        return _about(X, self.centre, self.scale)
+
+    def mapped(self, L: Array, n_jobs: int | None) -> Array:
+        """Return the rows through L."""
+        return map_rows(self.rows, L, n_jobs, self.rows.dtype)
+
+
+def _about(X: Array, centre: Array, scale: float) -> Array:
+    return ((X.astype(np.float64) - centre) * scale).astype(X.dtype)
+
+
+def _power_of_two(value: float) -> float:
+    return float(2.0 ** np.frexp(value)[1]) if value > 0 else 1.0
+
+
+def start_components(
+    init: Any, X: Array, codes: NDArray[np.int64] | None, n_components: int
+) -> Array:
+    """Return the start metric's L, with `n_components` rows, for centred rows."""
+    n_features = X.shape[1]
+    if not isinstance(init, str):
+        given = np.asarray(init, dtype=np.float64)
+        if given.shape != (n_components, n_features):
+            raise ValueError(
+                f"init has shape {given.shape}, but ({n_components}, {n_features}) is needed: one "
+                "row a component, one column a feature."
+            )
+        if not np.isfinite(given).all() or not given.any():
+            raise ValueError("init must be finite and not zero everywhere, but it is not.")
+        return given
+    if init == "identity":
+        return np.eye(n_components, n_features)
+    if init == "pca":
+        together = np.zeros(len(X), dtype=np.int64)
+        spread = covariance(X, group_means(X, together), together)
+        with single_threaded_blas():
+            _, axes = eigh(spread)
+        return with_positive_peaks(axes.T[::-1][:n_components])
+    if codes is None:
+        raise ValueError(
+            "init='fda' needs labels, but triplets have none; 'pca' or 'identity' will do."
+        )
+    return _discriminants(X, codes)[:n_components]
+
+
+def _discriminants(X: Array, codes: NDArray[np.int64]) -> Array:
+    """Return Fisher's directions, and after them the others of the space where classes are round.
+
+    A direction without weight could never get one, since the slope in a zero row of L is zero;
+    so the rows after Fisher's complete the metric to the inverse of the scatter within classes.
+    """
+    means = group_means(X, codes)
+    rounder = whitener(X, means, codes)
+    share = np.bincount(codes) / len(codes)
+    offsets = np.sqrt(share)[:, None] * (means - share @ means) @ rounder.T
+    with single_threaded_blas():
+        directions = svd(offsets, full_matrices=True)[2]
+        components = directions @ rounder
+    if not components.any():
+        raise ValueError(
+            "The rows of each class are equal, but init='fda' needs a class with two different "
+            "rows; 'pca' or 'identity' will do."
+        )
+    return with_positive_peaks(components)
+
+
+class Coordinates(NamedTuple):
+    """Coordinates in which all directions are pulled alike, and the way back.
+
+    L-BFGS needs many steps where some directions are pulled a thousand times as hard as others.
+
+    Attributes
+    ----------
+    X : array of shape (n_rows, n_features)
+        The rows in them.
+    forth, back : arrays of shape (n_features, n_features)
+        ``L_here = L @ back`` and ``L = L_here @ forth``.
+    """
+
+    X: Array
+    forth: Array
+    back: Array
+
+    @classmethod
+    def as_they_are(cls, objective: LargeMargin) -> Coordinates:
+        """Keep the features."""
+        same = np.eye(objective.X.shape[1])
+        return cls(objective.X, same, same)
+
+    @classmethod
+    def pulled_alike(cls, objective: LargeMargin) -> Coordinates:
+        """Stretch the principal directions of the pull to equal strength."""
+        with single_threaded_blas():
+            values, vectors = eigh(objective.pull_slope())
+        values = np.maximum(values, 0)
+        if not values.any():
+            return cls.as_they_are(objective)
+        stretch = 1 / np.sqrt(values / values.mean() + _LEAST_PULL)
+        forth = stretch[:, None] * vectors.T
+        rows = map_rows(objective.X, forth, objective.n_jobs, objective.X.dtype)
+        return cls(rows, forth, vectors / stretch)

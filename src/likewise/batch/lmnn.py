@@ -1,0 +1,346 @@
+"""Large margin nearest neighbours."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from likewise import _kernels
+from likewise._threads import single_threaded_blas
+from likewise._validation import (
+    Rule,
+    TableLike,
+    at_least,
+    between,
+    check_labelled,
+    check_rows,
+    check_weights,
+    either,
+    job_count,
+    non_negative,
+    none,
+    one_of,
+    positive,
+)
+from likewise.base import MetricLearner, fitting
+from likewise.batch._lmnn_matrix import LMNNMatrixProblem
+from likewise.batch._lmnn_problem import FindImpostors, LMNNProblem, best_multiple
+from likewise.batch._lmnn_start import CentredRows, Coordinates, start_components
+from likewise.batch._lmnn_told import LabelTeacher, Teacher, Told, TripletTeacher
+from likewise.batch._lmnn_validation import HeldOut, HeldOutError, split_off
+from likewise.constraints import as_triplets
+from likewise.metric import canonical_components, canonical_form
+from likewise.objectives import GroupedPairs, LargeMargin, Shrinkage
+from likewise.solvers import Solution, projected_subgradient, working_set_lbfgs
+
+Array = NDArray[Any]
+
+
+class LMNN(MetricLearner):
+    r"""Large margin nearest neighbours: pull same-class neighbours, push impostors past a margin.
+
+    Each row has k target neighbours, the nearest of its class under the start metric. With squared
+    distances D under ``M = L.T @ L``, LMNN minimises (Eq. 14 of the paper)
+
+    .. math:: \varepsilon(M) = \sum_i c_i \Big[(1-\mu) \sum_{j \rightsquigarrow i} D(i,j)
+        + \mu \sum_{j \rightsquigarrow i} \sum_{l:\, y_l \ne y_i}
+        \big[m + D(i,j) - D(i,l)\big]_+\Big],
+
+    with weights :math:`c_i` of the rows (1 by default), the push μ and the margin m. In M this is
+    convex, and `gap_` proves how far the result is from the optimum.
+
+    Parameters
+    ----------
+    n_neighbors : int
+        Target neighbours k of each row. The same k, or one near it, should vote afterwards.
+    push : float
+        μ, between 0 and 1: how much impostors count beside targets.
+    margin : float
+        m: how much farther, in squared distance, impostors should be.
+    n_components : int, optional
+        Rows of L; fewer than features learn a map to fewer dimensions directly. The problem is
+        then not convex, and `gap_` only a bound.
+    init : {"pca", "identity", "fda"} or array of shape (n_components, n_features)
+        The start metric, which also chooses the targets. A good multiple of it is found first.
+    scale : "auto" or float
+        What X is multiplied by inside, since the margin fixes a unit. "auto" makes the median
+        squared distance to the targets 1. `components_` is always for X as it was given.
+    shrinkage : float
+        Adds ``shrinkage · n · ‖M - M₀‖² / ‖M₀‖²``, with M₀ the start metric at its best multiple
+        and n the sum of the weights: keeps M near M₀ where rows are few.
+    n_passes : int
+        How often targets are chosen anew under the metric learned so far, and learning resumes.
+    solver : {"auto", "lbfgs", "projected"}
+        L-BFGS on L, which "auto" takes, or the paper's projected subgradient method on M, which
+        is much slower.
+    max_iter : int
+        Iterations allowed, for each pass.
+    tol : float
+        Converged when the objective is proved to be within this share of the optimum.
+    validation_fraction : float, optional
+        Share of each class held out; learning stops when their error rate no longer falls, and
+        the metric with the lowest is kept.
+    random_state : int, RandomState or None
+        Decides which rows are held out.
+    n_jobs : int or None
+        Threads; None uses all cores. The result does not depend on it.
+    verbose : int
+        1 shows progress.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_features)
+        L, for X as it was given.
+    objective_ : float
+        ε of the result, over all impostors, at the scaled X (with the shrinkage, if any).
+    gap_ : float
+        (objective - lower bound) / objective: the result is at most this share above the optimum.
+    converged_ : bool
+        Whether `gap_` is at most `tol`; with `validation_fraction`, whether learning ended by
+        itself.
+    n_iter_ : int
+        Iterations of all passes.
+    scale_ : float
+        What X was multiplied by.
+    history_ : dict of arrays
+        Of the last pass, at each exact search: objective, n_iter so far, lower_bound.
+
+    References
+    ----------
+    K. Q. Weinberger, L. K. Saul, Distance metric learning for large margin nearest neighbor
+    classification, JMLR 10, 2009.
+
+    Examples
+    --------
+    >>> import likewise as lw
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> lmnn = lw.LMNN(n_neighbors=3).fit(X, y)
+    >>> lmnn.transform(X).shape
+    (150, 4)
+    >>> bool(lmnn.gap_ <= lmnn.tol)
+    True
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {
+        "n_neighbors": at_least(1),
+        "push": Rule(
+            "a number between 0 and 1, both excluded",
+            lambda v: between(0, 1).holds(v) and 0 < v < 1,
+        ),
+        "margin": positive(),
+        "n_components": either(none(), at_least(1)),
+        "init": either(
+            one_of("pca", "identity", "fda"),
+            Rule("an array", lambda v: hasattr(v, "__len__") and not isinstance(v, str)),
+        ),
+        "scale": either(one_of("auto"), positive()),
+        "shrinkage": non_negative(),
+        "n_passes": at_least(1),
+        "solver": one_of("auto", "lbfgs", "projected"),
+        "max_iter": at_least(1),
+        "tol": positive(),
+        "validation_fraction": either(
+            none(), Rule("a number between 0 and 1", lambda v: between(0, 1).holds(v) and 0 < v < 1)
+        ),
+        "n_jobs": job_count(),
+    }
+
+    def __init__(
+        self,
+        n_neighbors: int = 3,
+        *,
+        push: float = 0.5,
+        margin: float = 1.0,
+        n_components: int | None = None,
+        init: str | ArrayLike = "pca",
+        scale: str | float = "auto",
+        shrinkage: float = 0.0,
+        n_passes: int = 1,
+        solver: str = "auto",
+        max_iter: int = 500,
+        tol: float = 0.01,
+        validation_fraction: float | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.push = push
+        self.margin = margin
+        self.n_components = n_components
+        self.init = init
+        self.scale = scale
+        self.shrinkage = shrinkage
+        self.n_passes = n_passes
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @fitting
+    def fit(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The data.
+        y : array-like of shape (n_rows,)
+            Labels of at least two classes, each with more than `n_neighbors` rows.
+        sample_weight : array-like of shape (n_rows,), optional
+            How much each row counts as an anchor. A row of weight 0 is still the target or the
+            impostor of others.
+
+        Returns
+        -------
+        LMNN
+            The fitted metric.
+        """
+        X, codes, classes = check_labelled(self, X, y)
+        weights = check_weights(sample_weight, len(X))
+        held_out = None
+        if self.validation_fraction is not None:
+            kept, left = split_off(
+                codes, classes, self.validation_fraction, self.n_neighbors, self.random_state
+            )
+            held_out = HeldOut(X[left], codes[left], codes[kept])
+            X, codes, weights = X[kept], codes[kept], check_weights(weights[kept], len(kept))
+        teacher = LabelTeacher(codes, classes, weights, self.n_neighbors, self.margin, self.n_jobs)
+        return self._learn(X, teacher, held_out)
+
+    @fitting
+    def fit_triplets(self, X: TableLike, triplets: ArrayLike) -> Self:
+        """Learn from triplets (anchor, positive, negative).
+
+        The pull runs over the distinct pairs (anchor, positive), the push over the triplets.
+        `n_neighbors`, `n_passes` and `validation_fraction` have no meaning here.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The data.
+        triplets : int array-like of shape (n_triplets, 3)
+            Row numbers: the anchor is more like the second than the third.
+
+        Returns
+        -------
+        LMNN
+            The fitted metric.
+        """
+        X = check_rows(self, X, reset=True, min_rows=3)
+        teacher = TripletTeacher(as_triplets(triplets, len(X)), len(X), self.n_jobs)
+        return self._learn(X, teacher, None)
+
+    def _learn(self, X: Array, teacher: Teacher, held_out: HeldOut | None) -> Self:
+        n_components = self._checked_components(X.shape[1])
+        data = CentredRows.of(X)
+        L = start_components(self.init, data.rows, teacher.codes, n_components)
+        n_iter = 0
+        with single_threaded_blas():  # once for all: setting it for each product would take longer
+            told = teacher.tell(data.mapped(L, self.n_jobs))
+            data = data.scaled(self._scale(data, told.near, L))
+            for pass_number in range(self.n_passes):
+                if pass_number:
+                    told = teacher.tell(data.mapped(L, self.n_jobs))
+                objective = self._objective(data, told)
+                if not pass_number:
+                    L = L * best_multiple(objective, told.find, data.mapped(L, self.n_jobs))
+                found, L = self._pass(objective, told.find, L, held_out, data)
+                n_iter += found.n_iter
+        self.n_iter_, self.gap_, self.scale_ = n_iter, float(found.gap or 0.0), data.scale
+        return self._keep(canonical_form(L)[:n_components] * data.scale, X.dtype)
+
+    def _pass(
+        self,
+        objective: LargeMargin,
+        find: FindImpostors,
+        L: Array,
+        held_out: HeldOut | None,
+        data: CentredRows,
+    ) -> tuple[Solution, Array]:
+        """Minimise over metrics for targets as they are now."""
+        shrinkage = None
+        if self.shrinkage:
+            centre = L.T @ L
+            strength = 2 * self.shrinkage * float(objective.weights.sum())
+            shrinkage = Shrinkage(centre, strength / float(np.square(centre).sum()))
+        if self.solver == "projected":
+            return self._pass_on_matrices(LMNNProblem(objective, find, shrinkage), L, data)
+        alike = shrinkage is None
+        coordinates = (Coordinates.pulled_alike if alike else Coordinates.as_they_are)(objective)
+        judge = None
+        if held_out is not None:
+            judge = HeldOutError(held_out, data, coordinates.forth, self.n_neighbors, self.n_jobs)
+        found = self._solve(
+            working_set_lbfgs,
+            LMNNProblem(replace(objective, X=coordinates.X), find, shrinkage),
+            L @ coordinates.back,
+            fitted=lambda x: {"components_": x @ coordinates.forth * data.scale},
+            tol=self.tol,
+            margin=self.margin,
+            certified=len(L) == L.shape[1],
+            judge=judge,
+        )
+        return found, found.x @ coordinates.forth
+
+    def _pass_on_matrices(
+        self, problem: LMNNProblem, L: Array, data: CentredRows
+    ) -> tuple[Solution, Array]:
+        found = self._solve(
+            projected_subgradient,
+            LMNNMatrixProblem(problem),
+            L.T @ L,
+            fitted=lambda M: {"components_": canonical_components(M) * data.scale},
+            tol=self.tol,
+        )
+        return found, canonical_components(found.x)
+
+    def _objective(self, data: CentredRows, told: Told) -> LargeMargin:
+        return LargeMargin(
+            data.rows,
+            told.near,
+            GroupedPairs.none(len(told.weights)),
+            told.weights,
+            self.push,
+            self.margin,
+            n_jobs=self.n_jobs,
+        )
+
+    def _scale(self, data: CentredRows, near: GroupedPairs, L: Array) -> float:
+        """Return what the user's X is multiplied by."""
+        if not isinstance(self.scale, str):
+            return float(self.scale)
+        squares = _kernels.pair_sqdist(
+            data.mapped(L, self.n_jobs), near.rows, near.cols, n_jobs=self.n_jobs
+        )
+        middle = float(np.median(squares))
+        if middle == 0:  # more than half of the targets are duplicates
+            middle = float(squares.mean())
+        return data.scale / np.sqrt(middle) if middle > 0 else data.scale
+
+    def _checked_components(self, n_features: int) -> int:
+        if self.solver == "projected" and self.validation_fraction is not None:
+            raise ValueError(
+                "solver='projected' has no early stopping, but validation_fraction="
+                f"{self.validation_fraction} asks for it; solver='lbfgs' has."
+            )
+        if self.solver == "projected" and self.n_components not in (None, n_features):
+            raise ValueError(
+                f"solver='projected' learns all {n_features} components, but n_components="
+                f"{self.n_components} asks for fewer; solver='lbfgs' can."
+            )
+        if self.n_components is None:
+            return n_features
+        if self.n_components > n_features:
+            raise ValueError(
+                f"n_components={self.n_components} is not allowed: X has n_features={n_features}, "
+                "and there cannot be more components."
+            )
+        return self.n_components

@@ -1,0 +1,121 @@
+"""A number that no metric can undercut: the certificate of LMNN."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from scipy.optimize import minimize_scalar
+
+from likewise._threads import single_threaded_blas
+from likewise.objectives.large_margin import GroupedPairs, LargeMargin
+
+Array = NDArray[Any]
+Reals = NDArray[np.float64]
+
+_EMPTY = 1e-12  # share of the largest pull below which a direction counts as not pulled
+
+
+class Bound(NamedTuple):
+    """What a dual solution proves.
+
+    Attributes
+    ----------
+    dual : float
+        The value of the dual solution as it came, which need not be feasible.
+    proved : float
+        Its value after scaling by the largest s ≤ 1 that makes it so.
+    """
+
+    dual: float
+    proved: float
+
+
+class Shrinkage(NamedTuple):
+    """``strength/2 ‖M - centre‖²``, the pull towards a metric."""
+
+    centre: Array
+    strength: float
+
+    def value(self, M: Array) -> float:
+        """Return the cost of M."""
+        return self.strength / 2 * float(np.square(M - self.centre).sum())
+
+    def slope(self, M: Array) -> Array:
+        """Return its slope in M."""
+        return np.asarray(self.strength * (M - self.centre))
+
+    def least(self, G: Array) -> float:
+        """Return the least of ``⟨G, M⟩`` plus the cost over all metrics M."""
+        values = eigh(self.centre - G / self.strength, eigvals_only=True)
+        kept = float(np.square(np.maximum(values, 0)).sum())
+        return self.strength / 2 * (float(np.square(self.centre).sum()) - kept)
+
+
+class LargeMarginBound:
+    r"""Lower bounds on LMNN's objective over all metrics, from the slopes of rounded hinges.
+
+    With any λ between 0 and μ for each triplet, the objective is at least
+    ``margin Σλ + ⟨P + Q, M⟩``, where P is the slope of the pull in M and ``Q = Σ λ (C_ij - C_il)``.
+    If P + sQ is positive semi-definite, ``s · margin Σλ`` is what no metric undercuts.
+
+    Parameters
+    ----------
+    X : array of shape (n_rows, n_features)
+    pull : array of shape (n_features, n_features)
+        P.
+    shrinkage : Shrinkage or None
+        What the objective has besides.
+    """
+
+    def __init__(self, X: Array, pull: Array, shrinkage: Shrinkage | None = None) -> None:
+        self.pull, self.shrinkage = pull, shrinkage
+        with single_threaded_blas():
+            values, vectors = eigh(pull)
+        pulled = values > _EMPTY * max(float(values[-1]), 0.0) * len(values)
+        self._round = vectors[:, pulled] / np.sqrt(values[pulled])
+        self._free = vectors[:, ~pulled]
+        # Rows by what no pull feels, to see which pairs differ there.
+        self._free_rows = np.ascontiguousarray(X @ self._free.astype(X.dtype))
+        self._free_least = 1e-10 * float(np.square(X, dtype=np.float64).sum() / max(1, len(X)))
+
+    def __call__(self, objective: LargeMargin, near: Reals, far: Reals) -> Bound:
+        """Return what the slopes of the objective's hinges prove at these squared distances."""
+        if self.shrinkage is None and self._free.shape[1]:
+            objective, far = self._without_free(objective, far)
+        slopes = objective.costs(near, far, pull=0.0)
+        dual = -objective.margin * float(slopes.far.sum())
+        Q = objective.slope_in_matrix(slopes)
+        with single_threaded_blas():
+            if self.shrinkage is not None:
+                return self._with_shrinkage(self.shrinkage, dual, Q)
+            least = 0.0
+            if self._round.shape[1]:
+                least = float(eigh(self._round.T @ Q @ self._round, eigvals_only=True)[0])
+        return Bound(dual, dual if least >= -1 else dual / -least)
+
+    def _with_shrinkage(self, shrinkage: Shrinkage, dual: float, Q: Array) -> Bound:
+        def proved(s: float) -> float:
+            return s * dual + shrinkage.least(self.pull + s * Q)
+
+        whole = proved(1.0)
+        part = minimize_scalar(
+            lambda s: -proved(s), bounds=(0.0, 1.0), method="bounded", options={"maxiter": 12}
+        )
+        return Bound(whole, max(whole, -float(part.fun)))
+
+    def _without_free(self, objective: LargeMargin, far: Reals) -> tuple[LargeMargin, Reals]:
+        """Leave out impostors that differ from their anchor where nothing pulls.
+
+        They can be pushed away at no cost, so that they prove nothing; kept, their part of Q would
+        be negative where P is zero, and no s > 0 would do.
+        """
+        pairs = objective.far
+        bound = objective.distances(self._free_rows, pairs) <= self._free_least
+        kept = GroupedPairs.sorted_by(
+            pairs.groups[bound], len(pairs.start) - 1, pairs.rows[bound], pairs.cols[bound]
+        )
+        return replace(objective, far=kept), far[bound]

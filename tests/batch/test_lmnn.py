@@ -1,0 +1,449 @@
+"""LMNN against its formula in loops, against CVXPY, and against itself."""
+
+import warnings
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+import likewise as lw
+from likewise.batch import _lmnn_problem
+from likewise.batch._lmnn_problem import ImpostorsByLabel, LMNNProblem, best_multiple
+from likewise.batch._lmnn_validation import HeldOutError, split_off
+from likewise.constraints import target_neighbors
+from likewise.objectives import GroupedPairs, LargeMargin
+
+
+def overlapping(n_rows=40, n_features=3, seed=0):
+    random = np.random.default_rng(seed)
+    y = np.arange(n_rows) % 3
+    X = random.normal(size=(n_rows, n_features)) @ np.diag(np.linspace(1, 3, n_features))
+    X[:, 0] += 1.2 * y
+    return X, y
+
+
+def by_the_formula(X, y, targets, M, push=0.5, margin=1.0, weights=None):
+    """Eq. 14 as it is printed: three loops."""
+    weights = np.ones(len(X)) if weights is None else weights
+
+    def distance(a, b):
+        return (X[a] - X[b]) @ M @ (X[a] - X[b])
+
+    pull = push_ = 0.0
+    for i in range(len(X)):
+        for j in targets[i]:
+            pull += weights[i] * distance(i, j)
+            for other in range(len(X)):
+                if y[other] != y[i]:
+                    push_ += weights[i] * max(0.0, margin + distance(i, j) - distance(i, other))
+    return (1 - push) * pull + push * push_
+
+
+def by_cvxpy(X, y, targets, push=0.5, margin=1.0, shrinkage=None):
+    """Return the least value over all metrics, from a solver that knows nothing of ours."""
+    d = X.shape[1]
+    M = cp.Variable((d, d), PSD=True)
+    outer = np.einsum("abi,abj->abij", *2 * (X[:, None] - X[None],)).reshape(len(X), len(X), d * d)
+    near, triplets = np.zeros(d * d), []
+    for i in range(len(X)):
+        for j in targets[i]:
+            near += outer[i, j]
+            triplets += [outer[i, j] - outer[i, k] for k in range(len(X)) if y[k] != y[i]]
+    flat = cp.vec(M, order="C")
+    value = (1 - push) * near @ flat + push * cp.sum(cp.pos(margin + np.array(triplets) @ flat))
+    if shrinkage is not None:
+        centre, strength = shrinkage
+        value += strength / 2 * cp.sum_squares(M - centre)
+    problem = cp.Problem(cp.Minimize(value))
+    problem.solve(solver="CLARABEL")
+    return problem.value
+
+
+@pytest.fixture(scope="module")
+def small():
+    """Forty rows at scale 1, their targets, and the least value there is."""
+    X, y = overlapping()
+    targets = target_neighbors(X, y, 3)
+    return X, y, targets, by_cvxpy(X, y, targets)
+
+
+def test_objective_is_the_papers(small):
+    X, y, targets, _ = small
+    model = lw.LMNN(scale=1.0, push=0.3, margin=2.0).fit(X, y)
+    expected = by_the_formula(X, y, targets, model.mahalanobis_matrix(), 0.3, 2.0)
+    assert model.objective_ == pytest.approx(expected, rel=1e-10)
+
+
+def test_objective_counts_all_impostors_at_the_scaled_data():
+    X, y = overlapping(90, 4, seed=1)
+    model = lw.LMNN(n_neighbors=2).fit(X + 100, y)
+    targets = target_neighbors(X, y, 2)
+    scaled = X * model.scale_
+    squares = [np.sum((scaled[i] - scaled[j]) ** 2) for i in range(90) for j in targets[i]]
+    assert np.median(squares) == pytest.approx(1)
+    M = model.mahalanobis_matrix() / model.scale_**2
+    assert model.objective_ == pytest.approx(by_the_formula(scaled, y, targets, M), rel=1e-8)
+
+
+def test_lbfgs_finds_the_optimum(small):
+    X, y, _, optimum = small
+    model = lw.LMNN(scale=1.0, tol=1e-4).fit(X, y)
+    assert model.converged_
+    assert model.objective_ == pytest.approx(optimum, rel=1e-3)
+    assert model.objective_ >= optimum * (1 - 1e-7)
+
+
+def test_projected_finds_the_optimum(small):
+    X, y, _, optimum = small
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = lw.LMNN(scale=1.0, solver="projected", max_iter=2000, tol=1e-3).fit(X, y)
+    assert model.objective_ == pytest.approx(optimum, rel=1e-2)
+    assert model.objective_ >= optimum * (1 - 1e-7)
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "projected"])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_certificate_is_never_above_the_optimum(solver, seed):
+    X, y = overlapping(30, 3, seed)
+    targets = target_neighbors(X, y, 2)
+    optimum = by_cvxpy(X, y, targets, push=0.7)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = lw.LMNN(2, push=0.7, scale=1.0, solver=solver, tol=1e-4, max_iter=300).fit(X, y)
+    bounds = model.history_["lower_bound"]
+    assert (bounds <= optimum * (1 + 1e-6)).all()
+    assert bounds[-1] > (0.99 if solver == "lbfgs" else 0.1) * optimum
+    assert model.gap_ == pytest.approx(1 - bounds[-1] / model.objective_)
+
+
+def test_shrinkage_finds_its_optimum_and_ends_at_the_start_metric(small):
+    X, y, targets, _ = small
+    start = lw.LMNN(scale=1.0, max_iter=1, shrinkage=1e9, tol=1e3).fit(X, y).mahalanobis_matrix()
+    np.testing.assert_allclose(start, start[0, 0] * np.eye(3), atol=1e-6 * start[0, 0])
+    strength = 2 * 0.3 * len(X) / np.square(start).sum()
+    optimum = by_cvxpy(X, y, targets, shrinkage=(start, strength))
+    model = lw.LMNN(scale=1.0, shrinkage=0.3, tol=1e-4).fit(X, y)
+    assert model.objective_ == pytest.approx(optimum, rel=1e-3)
+    assert (model.history_["lower_bound"] <= optimum * (1 + 1e-6)).all()
+    free = lw.LMNN(scale=1.0).fit(X, y).mahalanobis_matrix()
+    nearer = np.linalg.norm(model.mahalanobis_matrix() - start) < np.linalg.norm(free - start)
+    assert nearer
+
+
+@pytest.mark.parametrize("n_components", [4, 2], ids=["square", "rectangular"])
+def test_gradient_is_the_slope(n_components):
+    X, y = overlapping(60, 4)
+    near = target_neighbors(X, y, 2)
+    targets = GroupedPairs(np.repeat(np.arange(60), 2), near.ravel().copy(), np.arange(0, 121, 2))
+    rows, cols = (index.copy() for index in np.nonzero(y[:, None] != y))
+    impostors = GroupedPairs.sorted_by(rows, 60, rows, cols)
+    weights = np.random.default_rng(1).random(60)
+    objective = LargeMargin(X, targets, impostors, weights, 0.3, 1.5, width=0.2)
+    random = np.random.default_rng(2)
+    L, step = random.normal(size=(2, n_components, 4)) / 3
+    _, gradient = objective.value_and_gradient(L)
+    up, down = (objective.value_and_gradient(L + t * step)[0] for t in (1e-6, -1e-6))
+    assert np.vdot(gradient, step) == pytest.approx((up - down) / 2e-6, rel=1e-6)
+    sharp = LargeMargin(X, targets, impostors, weights, 0.3, 1.5)
+    expected = by_the_formula(X, y, near, L.T @ L, 0.3, 1.5, weights)
+    assert sharp.value_and_gradient(L)[0] == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_working_set_changes_nothing(small):
+    X, y, targets, _ = small
+    every = [
+        (i, j, other)
+        for i in range(len(X))
+        for j in targets[i]
+        for other in np.flatnonzero(y != y[i])
+    ]
+    full = lw.LMNN(scale=1.0, tol=1e-4).fit_triplets(X, every)
+    working = lw.LMNN(scale=1.0, tol=1e-4).fit(X, y)
+    assert working.objective_ == pytest.approx(full.objective_, rel=2e-4)
+    np.testing.assert_allclose(
+        working.mahalanobis_matrix(), full.mahalanobis_matrix(), atol=0.02 * full.components_.max()
+    )
+
+
+def test_triplets_against_loops():
+    X, _ = overlapping(12)
+    triplets = [(0, 1, 2), (0, 1, 5), (3, 4, 7), (0, 6, 2), (3, 4, 7), (9, 8, 0)]
+    model = lw.LMNN(scale=1.0, push=0.6).fit_triplets(X, triplets)
+    Z = model.transform(X)
+
+    def distance(a, b):
+        return np.sum((Z[a] - Z[b]) ** 2)
+
+    pull = sum(distance(a, p) for a, p in {(a, p) for a, p, _ in triplets})
+    push = sum(max(0.0, 1 + distance(a, p) - distance(a, n)) for a, p, n in triplets)
+    assert model.objective_ == pytest.approx(0.4 * pull + 0.6 * push, rel=1e-9)
+
+
+def test_weights_of_anchors_against_the_formula(small):
+    X, y, targets, _ = small
+    weights = np.random.default_rng(3).integers(0, 3, len(X))
+    model = lw.LMNN(scale=1.0).fit(X, y, sample_weight=weights)
+    expected = by_the_formula(X, y, targets, model.mahalanobis_matrix(), weights=weights)
+    assert model.objective_ == pytest.approx(expected, rel=1e-10)
+
+
+def test_more_passes_choose_targets_by_the_metric_before():
+    X, y = overlapping(90, 4, seed=2)
+    first = lw.LMNN(scale=1.0).fit(X, y)
+    both = lw.LMNN(scale=1.0, n_passes=2).fit(X, y)
+    targets = target_neighbors(first.transform(X), y, 3)
+    expected = by_the_formula(X, y, targets, both.mahalanobis_matrix())
+    assert both.objective_ == pytest.approx(expected, rel=1e-8)
+    assert both.n_iter_ > first.n_iter_
+
+
+@pytest.mark.parametrize("options", [{}, {"n_components": 2}, {"solver": "projected"}], ids=str)
+def test_order_scale_and_place_of_the_data_do_not_matter(options):
+    X, y = overlapping(60, 3, seed=4)
+    order = np.random.default_rng(0).permutation(60)
+
+    def learned(X, y):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return lw.LMNN(max_iter=25, tol=1e-3, **options).fit(X, y)
+
+    model = learned(X, y)
+    M = model.mahalanobis_matrix()
+    for X_other, y_other, factor in [
+        (X[order], y[order], 1.0),
+        (X * 1e5, y, 1e5),
+        (X * 1e-5, y, 1e-5),
+        (X + 1e4, y, 1.0),
+    ]:
+        other = learned(X_other, y_other)
+        assert other.objective_ == pytest.approx(model.objective_, rel=1e-5)
+        np.testing.assert_allclose(
+            other.mahalanobis_matrix() * factor**2, M, atol=1e-3 * np.abs(M).max()
+        )
+
+
+def test_rectangular_is_what_it_says():
+    X, y = overlapping(90, 5, seed=5)
+    model = lw.LMNN(scale=1.0, n_components=2).fit(X, y)
+    assert model.components_.shape == (2, 5)
+    # Targets are chosen in the plane of the start.
+    axes = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)[2][:2]
+    targets = target_neighbors(X @ axes.T, y, 3)
+    expected = by_the_formula(X, y, targets, model.mahalanobis_matrix())
+    assert model.objective_ == pytest.approx(expected, rel=1e-8)
+    assert model.objective_ < by_the_formula(X, y, targets, axes.T @ axes)
+
+
+@pytest.mark.parametrize("init", ["identity", "fda", np.diag([1.0, 2.0, 0.5])], ids=str)
+def test_the_start_decides_targets_and_nothing_else(init):
+    X, y = overlapping(60, 3, seed=6)
+    model = lw.LMNN(scale=1.0, init=init, tol=1e-3).fit(X, y)
+    if isinstance(init, str):
+        L = np.eye(3) if init == "identity" else lw.RCA().fit(X, y).components_
+    else:
+        L = init
+    targets = target_neighbors(X @ L.T, y, 3)
+    optimum = by_cvxpy(X, y, targets)
+    assert model.objective_ == pytest.approx(optimum, rel=2e-3)
+
+
+def test_best_multiple_is_the_least():
+    X, y = overlapping(30, 3, seed=7)
+    targets = target_neighbors(X, y, 3)
+    for factor in (0.01, 1.0, 30.0):
+        rows = X * factor
+        near = GroupedPairs(
+            np.repeat(np.arange(30), 3), targets.ravel().copy(), np.arange(0, 91, 3)
+        )
+        objective = LargeMargin(rows, near, GroupedPairs.none(30), np.ones(30))
+        find = ImpostorsByLabel(y, near, np.ones(30, dtype=bool), 1.0, None)
+        alpha = best_multiple(objective, find, rows)
+        grid = np.geomspace(0.2, 5, 41) * alpha
+        costs = [by_the_formula(rows, y, targets, a**2 * np.eye(3)) for a in grid]
+        least = min(costs)
+        assert by_the_formula(rows, y, targets, alpha**2 * np.eye(3)) <= 1.01 * least
+
+
+def test_a_flood_of_impostors_is_refused(monkeypatch):
+    """Where everything is within the margin the search stops early; learning goes another way."""
+    X, y = overlapping(300, 3, seed=8)
+    expected = lw.LMNN(tol=1e-3).fit(X, y)
+    monkeypatch.setattr(_lmnn_problem, "_LEAST_LIMIT", 4000)
+    monkeypatch.setattr(_lmnn_problem, "_PAIRS_PER_ROW", 1)
+    floods = []
+    look = LMNNProblem.look
+
+    def counted(self, L, width):
+        found = look(self, L, width)
+        floods.append(found is None)
+        return found
+
+    monkeypatch.setattr(LMNNProblem, "look", counted)
+    model = lw.LMNN(tol=1e-3).fit(X, y)
+    assert model.objective_ == pytest.approx(expected.objective_, rel=2e-3)
+    problem_at_nothing = np.zeros((3, 3))
+    near = GroupedPairs(np.arange(300), (np.arange(300) + 3) % 300, np.arange(301))
+    find = ImpostorsByLabel(y, near, np.ones(300, dtype=bool), 1.0, None)
+    objective = LargeMargin(X, near, GroupedPairs.none(300), np.ones(300))
+    assert LMNNProblem(objective, find).look(problem_at_nothing, 0.1) is None
+
+
+def test_held_out_rows_decide_when_to_stop(monkeypatch):
+    random = np.random.default_rng(0)
+    y = np.arange(120) % 2
+    X = random.normal(size=(120, 40))  # so many features that the optimum fits the noise
+    X[:, 0] += 2 * y
+    judged = []
+    judge = HeldOutError.__call__
+
+    def recorded(self, x):
+        error = judge(self, x)
+        judged.append((error, x @ self.forth))
+        return error
+
+    monkeypatch.setattr(HeldOutError, "__call__", recorded)
+    model = lw.LMNN(validation_fraction=0.3, random_state=0).fit(X, y)
+    assert model.converged_
+    errors = [error for error, _ in judged]
+    best = errors.index(min(errors))
+    assert best < len(errors) - 1, "nothing was stopped"
+    L = judged[max(i for i, error in enumerate(errors) if error == min(errors))][1] * model.scale_
+    np.testing.assert_allclose(
+        model.mahalanobis_matrix(), L.T @ L, atol=1e-9 * np.abs(L).max() ** 2
+    )
+    kept, left = split_off(y, np.array([0, 1]), 0.3, 3, 0)
+    assert len(left) == 36
+    assert not set(kept) & set(left)
+    rows = model.transform(X)
+    score = lw.MetricKNN(3).fit(rows[kept], y[kept]).score(rows[left], y[left])
+    assert 1 - score == pytest.approx(min(errors))
+    again = lw.LMNN(validation_fraction=0.3, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.components_, again.components_)
+
+
+def test_an_interrupt_keeps_the_best(monkeypatch):
+    X, y = overlapping(200, 4, seed=9)
+    looks = []
+    look = LMNNProblem.look
+
+    def impatient(self, L, width):
+        looks.append(L)
+        if len(looks) == 4:
+            raise KeyboardInterrupt
+        return look(self, L, width)
+
+    monkeypatch.setattr(LMNNProblem, "look", impatient)
+    with pytest.warns(ConvergenceWarning, match="was interrupted after .* best metric so far"):
+        model = lw.LMNN(tol=1e-6, scale=1.0).fit(X, y)
+    assert not model.converged_
+    assert model.objective_ == model.history_["objective"].min()
+    targets = target_neighbors(X, y, 3)
+    expected = by_the_formula(X, y, targets, model.mahalanobis_matrix())
+    assert model.objective_ == pytest.approx(expected, rel=1e-8)
+
+
+def test_no_convergence_says_what_was_reached(small):
+    X, y, *_ = small
+    with pytest.warns(ConvergenceWarning, match=r"max_iter=2 .*at most 0\.\d+ of the objective"):
+        model = lw.LMNN(max_iter=2, tol=1e-6).fit(X, y)
+    assert not model.converged_
+    assert model.n_iter_ == 2
+
+
+def test_single_precision_stays_and_agrees():
+    X, y = overlapping(150, 4, seed=10)
+    double = lw.LMNN(tol=1e-3).fit(X, y)
+    single = lw.LMNN(tol=1e-3).fit(X.astype(np.float32), y)
+    assert single.components_.dtype == np.float32
+    assert single.objective_ == pytest.approx(double.objective_, rel=2e-3)
+
+
+def test_more_features_than_rows_can_be_separated_for_nothing():
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(30, 50)), np.arange(30) % 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = lw.LMNN().fit(X, y)
+    assert model.objective_ < 0.1 * model.history_["objective"][0]
+    assert np.isfinite(model.components_).all()
+    assert (model.history_["lower_bound"] <= model.objective_).all()
+
+
+def zebra(n_rows, random):
+    """Stripes of two classes along one feature; the other one varies far more and says nothing."""
+    stripe = random.integers(0, 10, n_rows)
+    along = random.uniform(-10, 10, n_rows)
+    return np.column_stack([stripe + random.uniform(-0.3, 0.3, n_rows), along]), stripe % 2
+
+
+def test_zebra_stripes():
+    """Figure 2: classes of many parts, whose means say nothing."""
+    random = np.random.default_rng(1)
+    X, y = zebra(400, random)
+    new, new_y = zebra(400, random)
+
+    def score(metric):
+        return lw.MetricKNN(3, metric=metric).fit(X, y).score(new, new_y)
+
+    assert score(lw.FDA()) < 0.65
+    assert score(lw.Euclidean()) < 0.9
+    assert score(lw.LMNN()) > 0.95
+    assert score(lw.LMNN(n_passes=3)) > 0.99
+
+
+@pytest.mark.parametrize(
+    ("options", "learn", "sentence"),
+    [
+        ({"n_neighbors": 4}, None, "Class 'b' has 4 rows, but n_neighbors=4 needs at least 5"),
+        ({"n_components": 3}, None, "n_components=3 is not allowed: X has n_features=2"),
+        ({"init": np.eye(3)}, None, r"init has shape \(3, 3\), but \(2, 2\) is needed"),
+        ({"init": np.zeros((2, 2))}, None, "init must be finite and not zero everywhere"),
+        ({"init": "lda"}, None, "init='lda' is not allowed: LMNN needs one of 'pca'"),
+        ({"push": 0.0}, None, "push=0.0 is not allowed: LMNN needs a number between 0 and 1"),
+        ({"margin": -1.0}, None, "margin=-1.0 is not allowed"),
+        ({"solver": "sgd"}, None, "solver='sgd' is not allowed"),
+        (
+            {"validation_fraction": 0.5, "n_neighbors": 2},
+            None,
+            "validation_fraction=0.5 would hold out 2 of the 4 rows of class 'b'",
+        ),
+        ({"validation_fraction": 0.05}, None, "would hold out 0 of the 5 rows of class 'a'"),
+        (
+            {"solver": "projected", "n_components": 1},
+            None,
+            "solver='projected' learns all 2 components, but n_components=1 asks for fewer",
+        ),
+        (
+            {"solver": "projected", "validation_fraction": 0.25, "n_neighbors": 1},
+            None,
+            "solver='projected' has no early stopping",
+        ),
+        (
+            {},
+            lambda m, X, y: m.fit(X, y, sample_weight=[1.0]),
+            r"sample_weight has shape \(1,\), but 9 rows need shape \(9,\)",
+        ),
+        (
+            {},
+            lambda m, X, y: m.fit(X, y, sample_weight=-np.ones(9)),
+            "sample_weight must be finite, not negative and not zero everywhere",
+        ),
+        (
+            {},
+            lambda m, X, y: m.fit_triplets(X, [[0, 1, 9]]),
+            "triplets holds row number 9, but X has rows 0 to 8",
+        ),
+        (
+            {"init": "fda"},
+            lambda m, X, y: m.fit_triplets(X, [[0, 1, 2]]),
+            "init='fda' needs labels, but triplets have none",
+        ),
+    ],
+)
+def test_complaints(options, learn, sentence):
+    X, y = overlapping(9, 2)[0], np.array(["a"] * 5 + ["b"] * 4)
+    model = lw.LMNN(**{"n_neighbors": 3, **options})
+    with pytest.raises(ValueError, match=sentence):
+        model.fit(X, y) if learn is None else learn(model, X, y)
