@@ -28,6 +28,18 @@ def mnist_pca(n_components: int, n_rows: int) -> Rows:
     return X @ axes[:, : -n_components - 1 : -1], np.asarray(dataset.y[:n_rows])
 
 
+def first_rows(read: Callable[[], Rows], n_rows: int) -> Rows:
+    X, y = read()
+    return X[:n_rows], y[:n_rows]
+
+
+def standardised(read: Callable[[], Rows]) -> Rows:
+    """Return the features with mean 0 and variance 1, constant ones 0."""
+    X, y = read()
+    spread = X.std(axis=0)
+    return (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1), y
+
+
 def stream(n_features: int, n_rows: int) -> Rows:
     """Return rows of which two in turn make a pair, of squared distance about √n_features."""
     X = np.random.default_rng(0).normal(size=(n_rows, n_features))
@@ -40,6 +52,17 @@ DATASETS: dict[str, tuple[int, Callable[[], Rows]]] = {
     "digits": (64, partial(plain, "digits")),
     "letter": (16, partial(plain, "letter")),
     "mnist-pca-50": (50, partial(mnist_pca, 50, 20_000)),
+    "mnist-pca-164": (164, partial(mnist_pca, 164, 5_000)),
+    "standard-wine": (13, partial(standardised, partial(plain, "wine"))),
+    "standard-digits": (64, partial(standardised, partial(plain, "digits"))),
+    "standard-letter-5000": (
+        16,
+        partial(standardised, partial(first_rows, partial(plain, "letter"), 5_000)),
+    ),
+    "standard-letter-14000": (
+        16,
+        partial(standardised, partial(first_rows, partial(plain, "letter"), 14_000)),
+    ),
     "stream-16": (16, partial(stream, 16, 200_000)),
     "stream-64": (64, partial(stream, 64, 80_000)),
     "stream-164": (164, partial(stream, 164, 30_000)),

@@ -71,3 +71,23 @@ def kernel_pola(threads):
         }
 
     return learn
+
+
+def nca(threads):
+    from likewise import NCA
+
+    def learn(data):
+        model = NCA(init="identity", max_iter=int(data["max_iter"]), n_jobs=threads)
+        return {"L": model.fit(data["X"], data["y"]).components_}
+
+    return learn
+
+
+def itml(threads):
+    from likewise import ITML
+
+    def learn(data):
+        model = ITML(bounds=data["bounds"], max_iter=int(data["sweeps"]), tol=0)
+        return {"M": model.fit_pairs(data["X"], data["pairs"], data["same"]).mahalanobis_matrix()}
+
+    return learn

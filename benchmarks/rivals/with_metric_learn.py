@@ -30,3 +30,17 @@ def itml(threads):
     from metric_learn import ITML_Supervised
 
     return _fit(lambda: ITML_Supervised(random_state=0))
+
+
+def itml_pairs(threads):
+    import numpy as np
+    from metric_learn import ITML
+
+    def fit(data):
+        # Its bounds are compared with squared distances.
+        model = ITML(max_iter=int(data["sweeps"]), tol=0)
+        sign = np.where(data["same"], 1, -1)
+        model.fit(data["X"][data["pairs"]], sign, bounds=np.square(data["bounds"]))
+        return {"M": model.get_mahalanobis_matrix()}
+
+    return fit

@@ -51,3 +51,13 @@ def discriminant(threads, solver):
         return {"L": lda.scalings_.T[: len(lda.classes_) - 1]}
 
     return fit
+
+
+def nca(threads):
+    from sklearn.neighbors import NeighborhoodComponentsAnalysis
+
+    def fit(data):
+        model = NeighborhoodComponentsAnalysis(init="identity", max_iter=int(data["max_iter"]))
+        return {"L": model.fit(data["X"], data["y"]).components_}
+
+    return fit

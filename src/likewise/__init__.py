@@ -4,7 +4,7 @@ from importlib.metadata import version as _version
 
 from likewise import constraints
 from likewise._files import load
-from likewise.batch import FDA, LMNN, RCA, Euclidean, Whitening
+from likewise.batch import FDA, ITML, LMNN, NCA, RCA, Euclidean, Whitening
 from likewise.knn import MetricKNN
 from likewise.online import (
     AROW,
@@ -24,7 +24,9 @@ __all__ = [
     "AROW",
     "CW",
     "FDA",
+    "ITML",
     "LMNN",
+    "NCA",
     "PA",
     "PAM",
     "PAUM",

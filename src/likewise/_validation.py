@@ -116,6 +116,14 @@ def check_parameters(owner: str, values: Mapping[str, Any], rules: Mapping[str, 
             )
 
 
+def check_n_components(owner: str, n_components: int | None, most: int, why: str) -> None:
+    """Refuse more components than there can be; `why` says what allows no more."""
+    if n_components is not None and n_components > most:
+        raise ValueError(
+            f"n_components={n_components} is too many: {owner} has at most {most} ({why})."
+        )
+
+
 def check_rows(
     estimator: Any,
     X: Any,

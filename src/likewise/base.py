@@ -112,7 +112,10 @@ class Learner(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         learning stopped there. Sets what the solver has to say of its end, and warns unless it
         converged.
         """
-        with progress(type(self).__name__, self.max_iter, shown=bool(self.verbose)) as report:
+        title, shown = type(self).__name__, bool(self.verbose)
+        # Held here once: to limit BLAS anew in every product of a small problem takes longer
+        # than the product.
+        with single_threaded_blas(), progress(title, self.max_iter, shown=shown) as report:
 
             def watcher(iteration: Iteration) -> bool:
                 report(iteration.number, objective=iteration.value)

@@ -2,18 +2,21 @@
 
 Each has a NumPy twin in `reference`, which defines it, and a compiled form. One of the two is
 chosen here, once: the compiled one where it was built, unless ``LIKEWISE_KERNELS=numpy`` asks
-for the twins. Every name in `NAMES` (kernels over whole arrays), `STREAM_NAMES` (pairs, event by
-event) and `CLASSIFIER_NAMES` (labelled rows, event by event) is a function of this module.
+for the twins. Every name in `NAMES` (kernels over whole arrays), `BATCH_NAMES` (the inner loops of
+batch learners), `STREAM_NAMES` (pairs, event by event) and `CLASSIFIER_NAMES` (labelled rows, event
+by event) is a function of this module.
 """
 
 import os
 from importlib.util import find_spec
 
+from likewise._kernels.batch_common import Softmax
 from likewise._kernels.classifier_common import ClassifierRule
 from likewise._kernels.common import TooManyPairs
 from likewise._kernels.stream_common import LowRankMetric, StepRule, Steps
 
 NAMES = ("group_hinges", "laplacian_apply", "pair_sqdist", "radius_scan")
+BATCH_NAMES = ("bregman_sweep", "softmax_rows", "weighted_sums")
 STREAM_NAMES = (
     "low_rank_psd_steps",
     "pair_block_steps",
@@ -52,6 +55,7 @@ BACKEND = choose_backend(
 )
 
 if BACKEND == "native":
+    from likewise._kernels.batch_compiled import bregman_sweep, softmax_rows, weighted_sums
     from likewise._kernels.classifier_compiled import (
         block_events,
         csr_events,
@@ -73,6 +77,7 @@ if BACKEND == "native":
         triangle_quadratics,
     )
 else:
+    from likewise._kernels.batch_reference import bregman_sweep, softmax_rows, weighted_sums
     from likewise._kernels.classifier_reference import (
         block_events,
         csr_events,
@@ -96,15 +101,18 @@ else:
 
 __all__ = [
     "BACKEND",
+    "BATCH_NAMES",
     "CLASSIFIER_NAMES",
     "NAMES",
     "STREAM_NAMES",
     "ClassifierRule",
     "LowRankMetric",
+    "Softmax",
     "StepRule",
     "Steps",
     "TooManyPairs",
     "block_events",
+    "bregman_sweep",
     "choose_backend",
     "csr_events",
     "dense_event",
@@ -123,5 +131,7 @@ __all__ = [
     "pair_steps",
     "radius_scan",
     "signed_rows",
+    "softmax_rows",
     "triangle_quadratics",
+    "weighted_sums",
 ]

@@ -2,8 +2,10 @@
 
 from likewise.batch.euclidean import Euclidean
 from likewise.batch.fda import FDA
+from likewise.batch.itml import ITML
 from likewise.batch.lmnn import LMNN
+from likewise.batch.nca import NCA
 from likewise.batch.rca import RCA
 from likewise.batch.whitening import Whitening
 
-__all__ = ["FDA", "LMNN", "RCA", "Euclidean", "Whitening"]
+__all__ = ["FDA", "ITML", "LMNN", "NCA", "RCA", "Euclidean", "Whitening"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -58,13 +58,23 @@ def rounding_of(X: Array) -> Array:
     return np.asarray(largest * np.finfo(X.dtype).eps)
 
 
-def whitener(X: Array, means: Array, groups: NDArray[np.int64]) -> Array:
+def whitener(
+    X: Array,
+    means: Array,
+    groups: NDArray[np.int64],
+    *,
+    shrinkage: float | Literal["auto"] | None = None,
+    n_axes: int | None = None,
+) -> Array:
     """Return the canonical L with ``L.T @ L`` the inverse of the covariance within groups.
 
     Features are brought to unit variance first, so that their units do not decide which
     directions count as empty. A direction is empty if the rounding of the data alone would make
     them vary as much. Empty directions, and constant features, get weight zero: nothing is known
     of them. L is zero altogether where no group varies.
+
+    `shrinkage` moves the correlations towards zero by this share (``"auto"``: Ledoit and Wolf's)
+    before they are inverted, and `n_axes` keeps that many directions of greatest variance.
 
     Examples
     --------
@@ -77,23 +87,55 @@ def whitener(X: Array, means: Array, groups: NDArray[np.int64]) -> Array:
     if not -300 < exponent < 300:
         # Squares would overflow or vanish: a power of two, which is exact, brings X back to size.
         size = 2.0**exponent
-        return whitener(X / size, means / size, groups) / size
-    decompose = _principal_axes_of_few_rows if len(X) < X.shape[1] else _principal_axes
-    values, axes, scale = decompose(X, means, groups)
+        options: dict[str, Any] = {"shrinkage": shrinkage, "n_axes": n_axes}
+        return whitener(X / size, means / size, groups, **options) / size
+    if not shrinkage and len(X) < X.shape[1]:
+        values, axes, scale = _principal_axes_of_few_rows(X, means, groups)
+    else:
+        values, axes, scale = _principal_axes(X, means, groups, shrinkage or 0.0)
     from_rounding = np.square(axes) @ np.square(rounding_of(X) * scale)
     kept = values > values.max() * len(scale) * np.finfo(np.float64).eps + from_rounding
+    if n_axes is not None:
+        kept[np.argsort(values)[: len(values) - n_axes]] = False
     return canonical_form(axes[kept] / np.sqrt(values[kept])[:, None] * scale)
 
 
 def _principal_axes(
-    X: Array, means: Array, groups: NDArray[np.int64]
+    X: Array, means: Array, groups: NDArray[np.int64], shrinkage: float | Literal["auto"]
 ) -> tuple[Array, Array, Array]:
     """Return variances along, and rows of, the axes of the features scaled to unit variance."""
     spread = covariance(X, means, groups)
     scale = _reciprocal(np.sqrt(np.diag(spread)))
+    correlation = spread * scale * scale[:, None]
+    if shrinkage == "auto":
+        shrinkage = ledoit_wolf(X, means, groups, correlation, scale)
+    if shrinkage:
+        # Towards the features' own variances, which are 1 here (0 for constant ones).
+        variances = np.diag(np.diag(correlation))
+        correlation = (1 - shrinkage) * correlation + shrinkage * variances
     with single_threaded_blas():
-        values, vectors = eigh(spread * scale * scale[:, None])
+        values, vectors = eigh(correlation)
     return values, vectors.T, scale
+
+
+def ledoit_wolf(
+    X: Array, means: Array, groups: NDArray[np.int64], correlation: Array, scale: Array
+) -> float:
+    """Return the share by which to shrink the correlations of the scaled rows (lemma 3.4).
+
+    The less the rows determine a correlation matrix, the nearer to 1.
+    """
+    n_rows, n_features = X.shape
+
+    def partial(start: int, stop: int) -> float:
+        rows = (X[start:stop] - means[groups[start:stop]]) * scale
+        return float(np.square(np.square(rows).sum(axis=1)).sum())
+
+    fourth_moment = sum(run_blocks(partial, n_rows, _MEAN_ROWS)) / n_rows
+    size = float(np.square(correlation).sum())
+    distance = size - float(np.trace(correlation)) ** 2 / n_features
+    noise = (fourth_moment - size) / n_rows
+    return float(np.clip(noise / distance, 0, 1)) if distance > 0 else 1.0
 
 
 def _principal_axes_of_few_rows(

@@ -9,15 +9,20 @@ from numpy.typing import ArrayLike
 from scipy.linalg import svd
 
 from likewise._threads import single_threaded_blas
-from likewise._validation import TableLike, check_labelled
-from likewise.base import MetricLearner, fitting
+from likewise._validation import (
+    TableLike,
+    check_labelled,
+    check_n_components,
+)
+from likewise.base import fitting
 from likewise.batch._scatter import group_means, rounding_of, whitener
+from likewise.batch._shrinking import ShrinkingLearner
 from likewise.metric import with_positive_peaks
 
 _EPS = np.finfo(np.float64).eps
 
 
-class FDA(MetricLearner):
+class FDA(ShrinkingLearner):
     r"""Fisher's discriminant analysis: the few directions that best separate the classes.
 
     With the scatter within classes :math:`S_w` and between class means :math:`S_b`, the rows of L
@@ -26,10 +31,18 @@ class FDA(MetricLearner):
     Directions in which no class varies get weight zero, and where the class means span fewer
     directions the last rows are zero.
 
+    Parameters
+    ----------
+    n_components : int, optional
+        Directions to keep, at most ``min(n_classes - 1, n_features)``, which None keeps.
+    shrinkage : float, "auto" or None
+        Move the correlations within classes towards zero by this share before they are inverted;
+        ``"auto"`` is Ledoit and Wolf's share. None and 0 change nothing.
+
     Attributes
     ----------
     components_ : array of shape (n_components, n_features)
-        L, with ``n_components = min(n_classes - 1, n_features)``.
+        L.
     eigenvalues_ : array of shape (n_components,)
         λ: the variance between classes in units of the variance within.
 
@@ -63,8 +76,12 @@ class FDA(MetricLearner):
             The fitted metric.
         """
         X, codes, classes = check_labelled(self, X, y)
+        most = min(len(classes) - 1, X.shape[1])
+        check_n_components(
+            "FDA", self.n_components, most, "one fewer than classes, and no more than features"
+        )
         means = group_means(X, codes)
-        rounder = whitener(X, means, codes)
+        rounder = whitener(X, means, codes, shrinkage=self.shrinkage)
         if not rounder.any():
             raise ValueError(
                 "The rows of each class are equal, but FDA needs a class with two different rows."
@@ -80,7 +97,7 @@ class FDA(MetricLearner):
         noise = np.linalg.norm(components * rounding_of(X), axis=1) + values[0] * X.shape[1] * _EPS
         if not (values > noise).any():
             raise ValueError("All classes have the same mean, but FDA needs means that differ.")
-        n_components = min(len(classes) - 1, X.shape[1])
+        n_components = self.n_components or most
         values = np.where(values > noise, values, 0)[:n_components]
         self.eigenvalues_ = np.square(values).astype(X.dtype)
         return self._keep(components[:n_components] * (values > 0)[:, None], X.dtype)

@@ -7,14 +7,23 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import svd
 
-from likewise._validation import TableLike, check_labelled, check_rows
-from likewise.base import MetricLearner, fitting
+from likewise._threads import single_threaded_blas
+from likewise._validation import (
+    TableLike,
+    check_labelled,
+    check_n_components,
+    check_rows,
+)
+from likewise.base import fitting
 from likewise.batch._scatter import group_means, whitener
+from likewise.batch._shrinking import ShrinkingLearner
 from likewise.constraints import Pairs, as_pairs, chunks_from_pairs, pairs_from_chunks
+from likewise.metric import with_positive_peaks
 
 
-class RCA(MetricLearner):
+class RCA(ShrinkingLearner):
     r"""Relevant component analysis: what varies among alike things does not matter.
 
     The metric is the inverse of the mean covariance within groups of rows known to be alike,
@@ -25,10 +34,19 @@ class RCA(MetricLearner):
     one row says nothing and is not counted. Directions in which no group varies get weight zero,
     since nothing is known of them.
 
+    Parameters
+    ----------
+    n_components : int, optional
+        Keep only that many directions: those in which all rows vary most, in units of the
+        variation within groups. None keeps all.
+    shrinkage : float, "auto" or None
+        Move the correlations within groups towards zero by this share before they are inverted;
+        ``"auto"`` is Ledoit and Wolf's share. None and 0 change nothing.
+
     Attributes
     ----------
-    components_ : array of shape (n_features, n_features)
-        L, eigenvalues of M descending.
+    components_ : array of shape (n_components, n_features)
+        L, eigenvalues of M descending; with `n_components`, ratios of variances descending.
 
     References
     ----------
@@ -63,7 +81,7 @@ class RCA(MetricLearner):
             The fitted metric.
         """
         X, codes, _ = check_labelled(self, X, y)
-        return self._learn(X, codes)
+        return self._learn(X, codes, X)
 
     @fitting
     def fit_chunks(self, X: TableLike, chunks: ArrayLike | Sequence[Sequence[int]]) -> Self:
@@ -109,16 +127,30 @@ class RCA(MetricLearner):
         groups = chunks_from_pairs(pairs, len(X))
         if groups.max() < 0:
             raise ValueError("same is False for every pair, but RCA needs pairs that are alike.")
-        return self._learn(X[groups >= 0], groups[groups >= 0])
+        return self._learn(X[groups >= 0], groups[groups >= 0], X)
 
-    def _learn(self, X: NDArray[Any], groups: NDArray[np.int64]) -> Self:
+    def _learn(self, X: NDArray[Any], groups: NDArray[np.int64], everything: NDArray[Any]) -> Self:
+        """Learn from grouped rows; `everything` is X with the rows of no group."""
+        check_n_components("RCA", self.n_components, X.shape[1], "the features of X")
         grouped = np.bincount(groups)[groups] > 1
         X, groups = X[grouped], np.unique(groups[grouped], return_inverse=True)[1]
         if not len(X):
             raise ValueError("Every group has one row, but RCA needs a group with two or more.")
-        components = whitener(X, group_means(X, groups), groups)
+        components = whitener(X, group_means(X, groups), groups, shrinkage=self.shrinkage)
         if not components.any():
             raise ValueError(
                 "The rows of each group are equal, but RCA needs a group with two different rows."
             )
+        if self.n_components is not None:
+            components = _most_varying(components, everything, self.n_components)
         return self._keep(components, X.dtype)
+
+
+def _most_varying(components: NDArray[Any], X: NDArray[Any], count: int) -> NDArray[Any]:
+    """Return L turned so that its rows are the directions in which X varies, the first most."""
+    together = np.zeros(len(X), dtype=np.int64)
+    centred = X - group_means(X, together)
+    with single_threaded_blas():
+        _, _, axes = svd(centred @ components.T, full_matrices=False)
+        turned = with_positive_peaks(axes[:count] @ components)
+    return np.vstack([turned, np.zeros((count - len(turned), components.shape[1]))])

@@ -6,21 +6,31 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from likewise._validation import TableLike, check_rows
-from likewise.base import MetricLearner, fitting
+from likewise._validation import TableLike, check_n_components, check_rows
+from likewise.base import fitting
 from likewise.batch._scatter import group_means, whitener
+from likewise.batch._shrinking import ShrinkingLearner
 
 
-class Whitening(MetricLearner):
+class Whitening(ShrinkingLearner):
     r"""Whitening: distances in units of the data's own spread, without labels.
 
     The metric is the inverse of the covariance, :math:`M = \Sigma^{-1}`: after `transform` all
     features are uncorrelated with variance 1. Directions in which the data do not vary get
     weight zero.
 
+    Parameters
+    ----------
+    n_components : int, optional
+        Keep only that many directions, those in which the standardised features vary most; None
+        keeps all.
+    shrinkage : float, "auto" or None
+        Move the correlations of the features towards zero by this share before they are
+        inverted; ``"auto"`` is Ledoit and Wolf's share. None and 0 change nothing.
+
     Attributes
     ----------
-    components_ : array of shape (n_features, n_features)
+    components_ : array of shape (n_components, n_features)
         L, eigenvalues of M descending.
 
     See Also
@@ -29,7 +39,8 @@ class Whitening(MetricLearner):
 
     References
     ----------
-    P. C. Mahalanobis, On the generalised distance in statistics, 1936.
+    P. C. Mahalanobis, On the generalised distance in statistics, 1936. O. Ledoit, M. Wolf, A
+    well-conditioned estimator for large-dimensional covariance matrices, 2004.
 
     Examples
     --------
@@ -59,8 +70,15 @@ class Whitening(MetricLearner):
             The fitted metric.
         """
         X = check_rows(self, X, reset=True, min_rows=2)
+        check_n_components("Whitening", self.n_components, X.shape[1], "the features of X")
         together = np.zeros(len(X), dtype=np.int64)
-        components = whitener(X, group_means(X, together), together)
+        components = whitener(
+            X,
+            group_means(X, together),
+            together,
+            shrinkage=self.shrinkage,
+            n_axes=self.n_components,
+        )
         if not components.any():
             raise ValueError("All rows of X are equal, but Whitening needs two different rows.")
-        return self._keep(components, X.dtype)
+        return self._keep(components[: self.n_components], X.dtype)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from likewise.base import MetricLearner
-from likewise.batch import FDA, LMNN, RCA, Euclidean, Whitening
+from likewise.batch import FDA, ITML, LMNN, NCA, RCA, Euclidean, Whitening
 from likewise.online import POLA, PAMetric
 
 METHODS: dict[str, Callable[[], MetricLearner]] = {
@@ -15,6 +15,8 @@ METHODS: dict[str, Callable[[], MetricLearner]] = {
     "RCA": RCA,
     "FDA": FDA,
     "LMNN": LMNN,
+    "NCA": partial(NCA, shrinkage=0.01, tol=3e-4),
+    "ITML": partial(ITML, 0.3, tol=0.05, random_state=0),
     "PAMetric": partial(PAMetric, "PA-I", C=0.1, random_state=0),
     "POLA": partial(POLA, 10.0, max_iter=2, random_state=0),
 }

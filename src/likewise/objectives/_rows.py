@@ -6,6 +6,7 @@ about a row of the data: differences are all that counts, and far from the origi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -39,20 +40,37 @@ def slope_in_components(spread: Array, X: Array, n_jobs: int | None) -> Array:
     Slices are multiplied in the precision of `spread` and added in float64.
     """
 
+    def product(start: int, stop: int) -> Array:
+        return np.asarray(spread[start:stop].T @ _about_first(X, start, stop, spread.dtype))
+
+    return 2 * _sum_over_slices(product, len(X), (spread.shape[1], X.shape[1]), n_jobs)
+
+
+def product_over_rows(left: Array, right: Array, n_jobs: int | None) -> Array:
+    """Return ``leftᵀ right``."""
+
+    def product(start: int, stop: int) -> Array:
+        return np.asarray(left[start:stop].T @ right[start:stop])
+
+    return _sum_over_slices(product, len(left), (left.shape[1], right.shape[1]), n_jobs)
+
+
+def _sum_over_slices(
+    product: Callable[[int, int], Array], n_rows: int, shape: tuple[int, int], n_jobs: int | None
+) -> Array:
     def block(start: int, stop: int) -> Array:
-        total = np.zeros((spread.shape[1], X.shape[1]))
+        total = np.zeros(shape)
         for first in range(start, stop, _SLICE):
-            last = min(first + _SLICE, stop)
-            total += spread[first:last].T @ _about_first(X, first, last, spread.dtype)
+            total += product(first, min(first + _SLICE, stop))
         return total
 
     # Few sums, each over many slices: together they are no larger than a part of X.
-    enough = _BLOCK_PRODUCTS // max(1, spread.shape[1] * X.shape[1])
-    block_rows = max(_SLICE, -(-len(X) // _SUMS), enough)
-    total = np.zeros((spread.shape[1], X.shape[1]))
-    for partial in run_blocks(block, len(X), block_rows, n_jobs):
+    enough = _BLOCK_PRODUCTS // max(1, shape[0] * shape[1])
+    block_rows = max(_SLICE, -(-n_rows // _SUMS), enough)
+    total = np.zeros(shape)
+    for partial in run_blocks(block, n_rows, block_rows, n_jobs):
         total += partial
-    return 2 * total
+    return total
 
 
 def _about_first(X: Array, start: int, stop: int, dtype: Any) -> Array:

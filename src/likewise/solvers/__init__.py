@@ -1,12 +1,15 @@
 """Solvers: they know a protocol and nothing of data, metrics or estimators."""
 
 from likewise.solvers._protocols import Iteration, Smooth, Solution, Status
+from likewise.solvers.adam import adam
+from likewise.solvers.bregman import bregman_cycles
 from likewise.solvers.lbfgs import lbfgs
 from likewise.solvers.projected_subgradient import (
     Bounds,
     SubgradientProblem,
     projected_subgradient,
 )
+from likewise.solvers.spectrahedron import maximise_on_spectrahedron
 from likewise.solvers.working_set import HingeProblem, Look, working_set_lbfgs
 
 __all__ = [
@@ -18,7 +21,10 @@ __all__ = [
     "Solution",
     "Status",
     "SubgradientProblem",
+    "adam",
+    "bregman_cycles",
     "lbfgs",
+    "maximise_on_spectrahedron",
     "projected_subgradient",
     "working_set_lbfgs",
 ]

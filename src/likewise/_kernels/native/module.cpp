@@ -14,6 +14,7 @@
 
 #include "classifier_module.hpp"
 #include "hinges.hpp"
+#include "batch_module.hpp"
 #include "laplacian.hpp"
 #include "radius.hpp"
 #include "sqdist.hpp"
@@ -254,6 +255,7 @@ NB_MODULE(_native, m) {
           nb::arg("far_slope").noconvert());
     bind_rows<float>(m);
     bind_rows<double>(m);
+    bind_batch(m);
     bind_stream(m);
     bind_classifiers(m);
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "instructions.hpp"
+#include "lanes.hpp"
 
 namespace likewise {
 
@@ -38,33 +39,6 @@ struct StepRule {
 };
 
 constexpr double kLongest2 = 1e150;  // largest squared length whose square is a number
-
-constexpr int kLanes = 8;
-using Doubles = double __attribute__((vector_size(8 * kLanes), aligned(8)));
-
-LIKEWISE_INLINE const Doubles& lanes(const double* p) {
-    return *reinterpret_cast<const Doubles*>(p);
-}
-LIKEWISE_INLINE Doubles& lanes(double* p) { return *reinterpret_cast<Doubles*>(p); }
-LIKEWISE_INLINE double sum(const Doubles& x) {
-    return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
-}
-
-LIKEWISE_INLINE double dot(const double* a, const double* b, int64_t n) {
-    Doubles even{}, odd{};
-    int64_t j = 0;
-    for (; j + 2 * kLanes <= n; j += 2 * kLanes) {
-        even += lanes(a + j) * lanes(b + j);
-        odd += lanes(a + j + kLanes) * lanes(b + j + kLanes);
-    }
-    if (j + kLanes <= n) {
-        even += lanes(a + j) * lanes(b + j);
-        j += kLanes;
-    }
-    double rest = 0;
-    for (; j < n; ++j) rest += a[j] * b[j];
-    return sum(even + odd) + rest;
-}
 
 // A symmetric matrix of which only the lower part is kept, in blocks of kLanes columns: row i
 // holds its columns up to the end of the diagonal block of i. Half the work, and no masks.

@@ -1,0 +1,48 @@
+"""The loops of batch learners in C++: the same functions as in `batch_reference`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import likewise._kernels._native as _native
+from likewise._kernels.batch_common import Softmax
+from likewise._kernels.common import Indices, Reals
+
+
+def softmax_rows(
+    products: Reals,
+    sqnorm: Reals,
+    anchors: Indices,
+    own_start: Indices,
+    own_stop: Indices,
+    columns: Reals,
+    *,
+    gains: bool,
+) -> Softmax:
+    """See `likewise._kernels.batch_reference.softmax_rows`."""
+    log_sums, own_shares = np.empty(len(anchors)), np.empty(len(anchors))
+    count = _native.softmax_rows(
+        products, sqnorm, anchors, own_start, own_stop, gains, log_sums, own_shares, columns
+    )
+    return Softmax(log_sums, own_shares, count)
+
+
+def weighted_sums(weights: Reals, points: Reals) -> Reals:
+    """See `likewise._kernels.batch_reference.weighted_sums`."""
+    out = np.empty((len(weights), points.shape[1]))
+    _native.weighted_sums(weights, points, out)
+    return out
+
+
+def bregman_sweep(
+    M: Reals,
+    V: Reals,
+    sign: Reals,
+    multipliers: Reals,
+    reciprocals: Reals,
+    *,
+    share: float,
+    softness: float,
+) -> None:
+    """See `likewise._kernels.batch_reference.bregman_sweep`."""
+    _native.bregman_sweep(M, V, sign, share, softness, multipliers, reciprocals)

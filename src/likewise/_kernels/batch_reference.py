@@ -1,0 +1,111 @@
+"""The loops of batch learners in NumPy: the definition of what the compiled ones compute."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from likewise._kernels.batch_common import NEGLIGIBLE, Softmax
+from likewise._kernels.common import Indices, Reals
+
+
+def softmax_rows(
+    products: Reals,
+    sqnorm: Reals,
+    anchors: Indices,
+    own_start: Indices,
+    own_stop: Indices,
+    columns: Reals,
+    *,
+    gains: bool,
+) -> Softmax:
+    """Turn inner products of some points with all into the probabilities to be picked.
+
+    Point ``i = anchors[r]`` of row r picks another point j with a probability ``p_ij`` in
+    proportion to ``exp(-‖z_i - z_j‖²)``; what is e⁻⁴⁰ of the largest or less counts as nothing.
+
+    Parameters
+    ----------
+    products : float64 array of shape (m, n), C-contiguous
+        ``z_i · z_j``; changed into weights: ``p_ij``, or for `gains` the slope of the own share
+        in ``-‖z_i - z_j‖²``, which is ``p_ij ([same class] - own share)``.
+    sqnorm : float64 array of shape (n,)
+        ``‖z_j‖²``.
+    anchors, own_start, own_stop : int64 arrays of shape (m,)
+        The point of each row, and the range of the points of its class.
+    columns : float64 array of shape (n,)
+        The weights of each column are added to it.
+    gains : bool
+
+    Returns
+    -------
+    Softmax
+    """
+    distances = sqnorm[anchors][:, None] + sqnorm - 2 * products
+    distances[np.arange(len(anchors)), anchors] = np.inf
+    least = distances.min(axis=1, keepdims=True)
+    exponents = least - distances
+    shares = np.where(exponents >= -NEGLIGIBLE, np.exp(exponents), 0.0)
+    total = shares.sum(axis=1, keepdims=True)
+    shares /= total
+    place = np.arange(products.shape[1])
+    same = (place >= own_start[:, None]) & (place < own_stop[:, None])
+    own = np.where(same, shares, 0.0).sum(axis=1)
+    outside = np.where(same, 0.0, shares).sum(axis=1)
+    products[:] = shares
+    if gains:
+        # 1 - own share as the sum of the others: it keeps its digits where it is small.
+        products *= np.where(same, outside[:, None], -own[:, None])
+    columns += products.sum(axis=0)
+    log_sums = np.log(total[:, 0]) - least[:, 0]
+    return Softmax(log_sums, own, int(np.count_nonzero(shares)))
+
+
+def weighted_sums(weights: Reals, points: Reals) -> Reals:
+    """Return ``weights @ points``; the compiled form leaves out zeros, so few others should be.
+
+    Parameters
+    ----------
+    weights : float64 array of shape (m, n), C-contiguous
+    points : float64 array of shape (n, d), C-contiguous
+
+    Returns
+    -------
+    float64 array of shape (m, d)
+    """
+    return np.asarray(weights @ points)
+
+
+def bregman_sweep(
+    M: Reals,
+    V: Reals,
+    sign: Reals,
+    multipliers: Reals,
+    reciprocals: Reals,
+    *,
+    share: float,
+    softness: float,
+) -> None:
+    """Project M on each constraint on a squared distance in turn, once.
+
+    Parameters
+    ----------
+    M : float64 array of shape (d, d)
+        Positive definite; changed, as are `multipliers` and `reciprocals`.
+    V : float64 array of shape (n, d), C-contiguous
+        The differences that constraints are about.
+    sign : float64 array of shape (n,)
+        1 where ``vᵀMv`` should be at most its bound, -1 where at least.
+    multipliers, reciprocals : float64 arrays of shape (n,)
+        The dual variable of each constraint, and 1 / its slackened bound.
+    share, softness : float
+        ``γ/(γ + 1)`` and ``1/γ`` for slack weight γ.
+    """
+    for k, (v, y) in enumerate(zip(V, sign, strict=True)):
+        w = M @ v
+        p = float(v @ w)
+        if not p > 0:
+            continue
+        alpha = min(multipliers[k], y * share * (1 / p - reciprocals[k]))
+        multipliers[k] -= alpha
+        reciprocals[k] += y * alpha * softness
+        M += (y * alpha / (1 - y * alpha * p)) * np.outer(w, w)

@@ -1,0 +1,100 @@
+// Bindings of the loops of batch learners: check lengths and ranges, release the GIL, call them.
+
+#include "batch_module.hpp"
+
+#include <nanobind/ndarray.h>
+
+#include <stdexcept>
+
+#include "bregman.hpp"
+#include "softmax.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+using Matrix = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Vector = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Rows = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Reals = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Indices = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+void require(bool holds, const char* otherwise) {
+    if (!holds) throw std::invalid_argument(otherwise);
+}
+
+int64_t softmax_rows(Matrix products, Reals sqnorm, Indices anchors, Indices own_start,
+                     Indices own_stop, bool gains, Vector log_sums, Vector own_shares,
+                     Vector columns) {
+    const size_t m = products.shape(0), n = products.shape(1);
+    require(sqnorm.shape(0) == n && columns.shape(0) == n,
+            "sqnorm and columns must have one value a column.");
+    require(anchors.shape(0) == m && own_start.shape(0) == m && own_stop.shape(0) == m &&
+                log_sums.shape(0) == m && own_shares.shape(0) == m,
+            "anchors, own_start, own_stop, log_sums and own_shares must have one value a row.");
+    for (size_t r = 0; r < m; ++r) {
+        const int64_t i = anchors.data()[r], start = own_start.data()[r], stop = own_stop.data()[r];
+        if (start < 0 || start > i || i >= stop || stop > static_cast<int64_t>(n)) {
+            throw nb::index_error("An anchor must lie in its class, and that in the columns.");
+        }
+    }
+    const likewise::SoftmaxBlock block{products.data(),
+                                       sqnorm.data(),
+                                       anchors.data(),
+                                       own_start.data(),
+                                       own_stop.data(),
+                                       static_cast<int64_t>(m),
+                                       static_cast<int64_t>(n),
+                                       gains,
+                                       log_sums.data(),
+                                       own_shares.data(),
+                                       columns.data()};
+    nb::gil_scoped_release unlocked;
+    return likewise::softmax_rows(block);
+}
+
+void weighted_sums(Rows weights, Rows points, Matrix out) {
+    require(weights.shape(1) == points.shape(0), "points must have one row a column of weights.");
+    require(out.shape(0) == weights.shape(0) && out.shape(1) == points.shape(1),
+            "out must have a row a row of weights and a column a column of points.");
+    nb::gil_scoped_release unlocked;
+    likewise::weighted_sums(weights.data(), static_cast<int64_t>(weights.shape(0)),
+                            static_cast<int64_t>(weights.shape(1)), points.data(),
+                            static_cast<int64_t>(points.shape(1)), out.data());
+}
+
+void bregman_sweep(Matrix M, Rows V, Reals sign, double share, double softness, Vector multipliers,
+                   Vector reciprocals) {
+    const size_t n = V.shape(0);
+    require(M.shape(0) == M.shape(1) && M.shape(0) == V.shape(1),
+            "M must be square with a row a feature of V.");
+    require(sign.shape(0) == n && multipliers.shape(0) == n && reciprocals.shape(0) == n,
+            "sign, multipliers and reciprocals must have one value a constraint.");
+    const likewise::BregmanSweep sweep{M.data(),
+                                       static_cast<int64_t>(V.shape(1)),
+                                       V.data(),
+                                       sign.data(),
+                                       static_cast<int64_t>(n),
+                                       share,
+                                       softness,
+                                       multipliers.data(),
+                                       reciprocals.data()};
+    nb::gil_scoped_release unlocked;
+    likewise::bregman_sweep(sweep);
+}
+
+}  // namespace
+
+void bind_batch(nb::module_& m) {
+    m.def("softmax_rows", &softmax_rows, nb::arg("products").noconvert(),
+          nb::arg("sqnorm").noconvert(), nb::arg("anchors").noconvert(),
+          nb::arg("own_start").noconvert(), nb::arg("own_stop").noconvert(), "gains"_a,
+          nb::arg("log_sums").noconvert(), nb::arg("own_shares").noconvert(),
+          nb::arg("columns").noconvert());
+    m.def("weighted_sums", &weighted_sums, nb::arg("weights").noconvert(),
+          nb::arg("points").noconvert(), nb::arg("out").noconvert());
+    m.def("bregman_sweep", &bregman_sweep, nb::arg("M").noconvert(), nb::arg("V").noconvert(),
+          nb::arg("sign").noconvert(), "share"_a, "softness"_a,
+          nb::arg("multipliers").noconvert(), nb::arg("reciprocals").noconvert());
+}

@@ -1,0 +1,215 @@
+// Softmax over the rows of a block of inner products: who picks whom as a neighbour.
+//
+// Row r of the block belongs to point i = anchors[r] and holds z_i . z_j for every point j. Point i
+// picks j != i with probability p_j in proportion to exp(-D_j), D_j = |z_i - z_j|^2. Points of a
+// class stand side by side, so those of i's own class are a range.
+//
+// The loops are plain and over whole chunks where they can be: GCC then makes vectors of them, which
+// it does not of comparisons between its own vector types.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "instructions.hpp"
+#include "lanes.hpp"
+
+namespace likewise {
+
+constexpr double kNegligible = 40;  // exp of minus this, in units of the largest, counts as nothing
+constexpr int kChunk = 64;          // values that are looked at together: often none counts
+
+LIKEWISE_INLINE int64_t bits_of(double x) {
+    int64_t bits;
+    std::memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+LIKEWISE_INLINE double double_of(int64_t bits) {
+    double x;
+    std::memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+// exp(x) for -708 < x < 1, within 2 units in the last place: x = n log 2 + r with |r| <= log(2)/2,
+// a Taylor polynomial of exp(r), and n added to the exponent bits. Adding 1.5 * 2^52 rounds to a
+// whole number, which then stands in the low bits.
+LIKEWISE_INLINE double exp_of(double x) {
+    const double shift = 6755399441055744.0;
+    const double shifted = x * 1.4426950408889634 + shift;
+    const double n = shifted - shift;
+    const double r = (x - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10;
+    const double r2 = r * r, r4 = r2 * r2, r8 = r4 * r4;  // short chains: much goes at once
+    const double low = (1.0 + r) + r2 * (0.5 + r * (1.0 / 6)) +
+                       r4 * ((1.0 / 24 + r * (1.0 / 120)) + r2 * (1.0 / 720 + r * (1.0 / 5040)));
+    const double high = (1.0 / 40320 + r * (1.0 / 362880)) +
+                        r2 * (1.0 / 3628800 + r * (1.0 / 39916800)) + r4 * (1.0 / 479001600);
+    const double p = low + r8 * high;
+    return double_of(bits_of(p) + (bits_of(shifted) << 52));
+}
+
+// Distances instead of products; returns the bits of the least. Bits of doubles that are not
+// negative are in the order of the doubles. A distance that rounding made negative counts as least,
+// as it should, and which of several such is found does not matter.
+LIKEWISE_INLINE int64_t distances(double* values, const double* sqnorm, double own_sqnorm, int64_t n) {
+    int64_t least = std::numeric_limits<int64_t>::max();
+    for (int64_t j = 0; j < n; ++j) {
+        values[j] = (own_sqnorm + sqnorm[j]) - 2 * values[j];
+        const int64_t bits = bits_of(values[j]);
+        least = bits < least ? bits : least;
+    }
+    return least;
+}
+
+// exp(least - D) instead of distances, or 0 where that is negligible; returns how many are not.
+LIKEWISE_INLINE int64_t exponentials(double* values, double least, int64_t n) {
+    int64_t count = 0;
+    for (int64_t j = 0; j < n; ++j) {
+        const double x = least - values[j];
+        const double value = exp_of(x < -kNegligible ? -kNegligible : x);
+        values[j] = x < -kNegligible ? 0.0 : value;
+        count += x < -kNegligible ? 0 : 1;
+    }
+    return count;
+}
+
+// Sums in lanes, which are added up once in the end.
+struct LaneSum {
+    Doubles even{}, odd{};
+    double rest = 0;
+
+    LIKEWISE_INLINE void add(const double* values, int64_t n) {
+        int64_t j = 0;
+        for (; j + 2 * kLanes <= n; j += 2 * kLanes) {
+            even += lanes(values + j);
+            odd += lanes(values + j + kLanes);
+        }
+        for (; j < n; ++j) rest += values[j];
+    }
+
+    LIKEWISE_INLINE double total() const { return sum(even + odd) + rest; }
+};
+
+LIKEWISE_INLINE bool any_in_chunk(const double* values) {
+    int64_t bits = 0;
+    for (int j = 0; j < kChunk; ++j) bits |= bits_of(values[j]) << 1;  // the sign of 0 is no matter
+    return bits != 0;
+}
+
+// weights *= factor, added to `columns`.
+LIKEWISE_INLINE void scale_weights(double* w, double factor, double* columns, int64_t n) {
+    for (int64_t j = 0; j < n; ++j) {
+        w[j] *= factor;
+        columns[j] += w[j];
+    }
+}
+
+struct SoftmaxBlock {
+    double* products;  // m rows of n, changed into weights
+    const double* sqnorm;
+    const int64_t *anchors, *own_start, *own_stop;
+    int64_t m, n;
+    bool gains;  // weights p_ij ([same class] - own share), else p_ij
+    double *log_sums, *own_shares, *columns;
+};
+
+// Writes log sum_j exp(-|z_i - z_j|^2) and the probability of the own class of each row, adds the
+// weights' columns up, and returns how many weights are not negligible.
+LIKEWISE_INLINE int64_t softmax_rows_body(const SoftmaxBlock& b) {
+    const int64_t n_chunks = (b.n + kChunk - 1) / kChunk;
+    std::vector<int64_t> nearest(n_chunks);
+    int64_t count = 0;
+    for (int64_t r = 0; r < b.m; ++r) {
+        double* values = b.products + r * b.n;
+        const int64_t i = b.anchors[r], start = b.own_start[r], stop = b.own_stop[r];
+        values[i] = -std::numeric_limits<double>::infinity();  // never one's own neighbour
+        int64_t first = std::numeric_limits<int64_t>::max();
+        for (int64_t c = 0; c < n_chunks; ++c) {
+            const int64_t j = c * kChunk, left = b.n - j;
+            nearest[c] = left >= kChunk
+                             ? distances(values + j, b.sqnorm + j, b.sqnorm[i], kChunk)
+                             : distances(values + j, b.sqnorm + j, b.sqnorm[i], left);
+            first = std::min(first, nearest[c]);
+        }
+        const double least = double_of(first);
+        LaneSum all, of_own;
+        for (int64_t c = 0; c < n_chunks; ++c) {
+            const int64_t j = c * kChunk, left = b.n - j;
+            const int64_t length = std::min<int64_t>(kChunk, left);
+            if (double_of(nearest[c]) > least + kNegligible) {
+                std::fill(values + j, values + j + length, 0.0);
+                continue;
+            }
+            count += left >= kChunk ? exponentials(values + j, least, kChunk)
+                                    : exponentials(values + j, least, left);
+            all.add(values + j, length);
+        }
+        of_own.add(values + start, stop - start);
+        const double total = all.total(), own = of_own.total();
+        const double share = own / total;
+        b.log_sums[r] = std::log(total) - least;
+        b.own_shares[r] = share;
+        const double outside = b.gains ? -share / total : 1 / total;
+        const double inside = b.gains ? (total - own) / total / total : 1 / total;
+        for (int64_t c = 0; c < n_chunks; ++c) {
+            if (double_of(nearest[c]) > least + kNegligible) continue;
+            const int64_t j = c * kChunk, end = std::min(j + kChunk, b.n);
+            if (end - j == kChunk && (end <= start || j >= stop)) {
+                scale_weights(values + j, outside, b.columns + j, kChunk);
+                continue;
+            }
+            const int64_t from = std::clamp(start, j, end), to = std::clamp(stop, j, end);
+            scale_weights(values + j, outside, b.columns + j, from - j);
+            scale_weights(values + from, inside, b.columns + from, to - from);
+            scale_weights(values + to, outside, b.columns + to, end - to);
+        }
+    }
+    return count;
+}
+LIKEWISE_DISPATCH(int64_t, softmax_rows, (const SoftmaxBlock& b), (b))
+
+// out_r = sum_j weights_rj points_j, leaving out what is zero: for weights that are mostly so.
+LIKEWISE_INLINE void weighted_sums_body(const double* weights, int64_t m, int64_t n,
+                                        const double* points, int64_t d, double* out) {
+    std::vector<int64_t> used(n + 4);
+    for (int64_t r = 0; r < m; ++r) {
+        const double* w = weights + r * n;
+        double* total = out + r * d;
+        std::fill(total, total + d, 0.0);
+        int64_t count = 0;
+        for (int64_t chunk = 0; chunk < n; chunk += kChunk) {
+            const int64_t end = std::min<int64_t>(chunk + kChunk, n);
+            if (end - chunk == kChunk && !any_in_chunk(w + chunk)) continue;
+            for (int64_t j = chunk; j < end; ++j) {  // no branch: nobody can guess which are zero
+                used[count] = j;
+                count += w[j] != 0;
+            }
+        }
+        int64_t u = 0;
+        for (; u + 4 <= count; u += 4) {  // four at once: the total is read and written less often
+            const int64_t j0 = used[u], j1 = used[u + 1], j2 = used[u + 2], j3 = used[u + 3];
+            const double *p0 = points + j0 * d, *p1 = points + j1 * d;
+            const double *p2 = points + j2 * d, *p3 = points + j3 * d;
+            int64_t k = 0;
+            for (; k + kLanes <= d; k += kLanes)
+                lanes(total + k) += (w[j0] * lanes(p0 + k) + w[j1] * lanes(p1 + k)) +
+                                    (w[j2] * lanes(p2 + k) + w[j3] * lanes(p3 + k));
+            for (; k < d; ++k)
+                total[k] += (w[j0] * p0[k] + w[j1] * p1[k]) + (w[j2] * p2[k] + w[j3] * p3[k]);
+        }
+        for (; u < count; ++u) {
+            const double* point = points + used[u] * d;
+            for (int64_t k = 0; k < d; ++k) total[k] += w[used[u]] * point[k];
+        }
+    }
+}
+LIKEWISE_DISPATCH(void, weighted_sums,
+                  (const double* weights, int64_t m, int64_t n, const double* points, int64_t d,
+                   double* out),
+                  (weights, m, n, points, d, out))
+
+}  // namespace likewise

@@ -1,0 +1,44 @@
+"""Pairs for the methods that learn from pairs, whatever they were given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.constraints import Pairs, random_pairs
+
+Array = NDArray[Any]
+
+_PAIRS_PER_CLASSES = 20
+
+
+def pairs_of_labels(
+    X: Array, codes: NDArray[np.int64], n_pairs: int | None, random: np.random.RandomState
+) -> Pairs:
+    """Draw pairs, half of them alike; None is 20 c² for c classes.
+
+    Two equal rows of different classes are left out: no metric can tell them apart.
+    """
+    drawn = random_pairs(
+        codes, n_pairs or _PAIRS_PER_CLASSES * (int(codes.max()) + 1) ** 2, random_state=random
+    )
+    told = ~_equal_and_different(X, drawn)
+    return Pairs(drawn.index[told], drawn.same[told])
+
+
+def refuse_equal_different(X: Array, pairs: Pairs) -> None:
+    """Complain of pairs marked different whose rows are equal."""
+    wrong = np.flatnonzero(_equal_and_different(X, pairs))
+    if len(wrong):
+        first, second = pairs.index[wrong[0]]
+        raise ValueError(
+            f"pairs[{wrong[0]}] is marked different, but its rows {first} and {second} of X are "
+            "equal; no metric can tell them apart."
+        )
+
+
+def _equal_and_different(X: Array, pairs: Pairs) -> NDArray[np.bool_]:
+    first, second = pairs.index.T
+    return np.asarray(~pairs.same & (X[first] == X[second]).all(axis=1))

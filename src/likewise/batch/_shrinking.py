@@ -1,0 +1,26 @@
+"""What the metrics that invert a covariance have in common."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from likewise._validation import at_least, between, either, none, one_of
+from likewise.base import MetricLearner
+
+
+class ShrinkingLearner(MetricLearner):
+    """A metric that inverts a covariance, shrunk if wished, and keeps some directions of it."""
+
+    _rules: ClassVar = {
+        "n_components": either(none(), at_least(1)),
+        "shrinkage": either(none(), one_of("auto"), between(0, 1)),
+    }
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        shrinkage: float | Literal["auto"] | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.shrinkage = shrinkage

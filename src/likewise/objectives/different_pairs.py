@@ -1,0 +1,95 @@
+"""How far different pairs are apart, as concave functions of a metric: MMC and DML-eig."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise import _kernels
+from likewise.constraints import Pairs
+from likewise.objectives._rows import map_rows, product_over_rows
+
+Array = NDArray[Any]
+Index = NDArray[np.int64]
+
+
+class Spread(Protocol):
+    """A concave, increasing function of the squared distances of pairs."""
+
+    def value_and_derivative(self, squares: Array) -> tuple[float, Array]:
+        """Return the value, and its derivative in each squared distance."""
+        ...
+
+
+@dataclass(frozen=True)
+class SumOfDistances:
+    """``Σ √D``, as MMC has it."""
+
+    def value_and_derivative(self, squares: Array) -> tuple[float, Array]:
+        """Return the sum of roots; a distance of 0 counts as the smallest that is a number."""
+        roots = np.sqrt(np.maximum(squares, np.finfo(np.float64).tiny))
+        return float(roots.sum()), 0.5 / roots
+
+
+@dataclass(frozen=True)
+class SoftMinimum:
+    """``-μ log Σ exp(-D/μ)``, the smoothed least D of DML-eig.
+
+    Parameters
+    ----------
+    mu : float
+        μ: the least D is underestimated by at most μ times the logarithm of the number of pairs.
+    """
+
+    mu: float
+
+    def value_and_derivative(self, squares: Array) -> tuple[float, Array]:
+        """Return the value, and the softmax of ``-D/μ``."""
+        least = float(squares.min())
+        shares = np.exp((least - squares) / self.mu)
+        total = float(shares.sum())
+        return least - self.mu * float(np.log(total)), shares / total
+
+
+@dataclass(frozen=True, eq=False)
+class DifferentPairs:
+    """A concave function of ``D = ‖F(x - x')‖²`` over pairs; F is a matrix, or a diagonal.
+
+    Parameters
+    ----------
+    X : array of shape (n_rows, n_features)
+        Rows in float64.
+    first, second : int arrays of shape (n_pairs,)
+        The two rows of each pair.
+    spread : Spread
+        What the squared distances are worth together.
+    """
+
+    X: Array
+    first: Index
+    second: Index
+    spread: Spread
+
+    @classmethod
+    def of(cls, X: Array, pairs: Pairs, spread: Spread) -> Self:
+        """Take the pairs that are different, and of X only the rows they need."""
+        rows, places = np.unique(pairs.index[~pairs.same], return_inverse=True)
+        first, second = np.ascontiguousarray(places.reshape(-1, 2).T)
+        return cls(np.ascontiguousarray(X[rows]), first, second, spread)
+
+    def squares(self, F: Array) -> Array:
+        """Return the squared distance of each pair."""
+        Z = self.X * F if F.ndim == 1 else map_rows(self.X, F, None)
+        return _kernels.pair_sqdist(Z, self.first, self.second)
+
+    def value_and_slope(self, F: Array) -> tuple[float, Array]:
+        """Return the value and its slope in ``FᵀF``, a matrix or its diagonal."""
+        value, weights = self.spread.value_and_derivative(self.squares(F))
+        spread = _kernels.laplacian_apply(self.X, self.first, self.second, weights)
+        if F.ndim == 1:
+            return value, np.einsum("ij,ij->j", self.X, spread)
+        slope = product_over_rows(self.X, spread, None)
+        return value, (slope + slope.T) / 2

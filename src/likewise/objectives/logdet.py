@@ -1,0 +1,73 @@
+"""Nearness of metrics by their log-determinant, under bounds on distances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_solve, cholesky
+
+from likewise import _kernels
+from likewise._threads import single_threaded_blas
+
+Array = NDArray[Any]
+
+
+@dataclass(eq=False)
+class LogDetProblem:
+    """The M nearest to a prior whose squared distances keep slackened bounds.
+
+    ``min D(M, prior) + γ D(diag ξ, diag bounds)`` with ``vᵀMv ≤ ξ`` where `sign` is 1 and
+    ``vᵀMv ≥ ξ`` where it is -1; D is Burg's divergence ``tr(AB⁻¹) - log det(AB⁻¹) - n``.
+
+    Parameters
+    ----------
+    prior : array of shape (n_features, n_features)
+        Positive definite.
+    V : array of shape (n_constraints, n_features)
+        Differences of two rows.
+    sign, bounds : arrays of shape (n_constraints,)
+    gamma : float
+        Weight of the slack.
+    """
+
+    prior: Array
+    V: Array
+    sign: Array
+    bounds: Array
+    gamma: float
+    multipliers: Array = field(init=False)
+    reciprocals: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.multipliers = np.zeros(len(self.V))
+        self.reciprocals = 1 / self.bounds
+        with single_threaded_blas():
+            self._root = cholesky(self.prior, lower=True)
+
+    def sweep(self, M: Array) -> None:
+        """Project M on every constraint once, in the order of V."""
+        _kernels.bregman_sweep(
+            M,
+            self.V,
+            self.sign,
+            self.multipliers,
+            self.reciprocals,
+            share=self.gamma / (self.gamma + 1),
+            softness=1 / self.gamma,
+        )
+
+    def value(self, M: Array) -> float:
+        """Return the objective at M and the slackened bounds ξ, NaN if M lost definiteness."""
+        slack = 1 / (self.bounds * self.reciprocals)
+        try:
+            with single_threaded_blas():
+                root = cholesky(M, lower=True)
+                trace = float(np.trace(cho_solve((self._root, True), M)))
+        except (LinAlgError, ValueError):  # not definite, or not finite
+            return float("nan")
+        log_ratio = 2 * float(np.log(np.diag(root) / np.diag(self._root)).sum())
+        of_slack = float((slack - np.log(slack) - 1).sum())
+        return trace - log_ratio - len(M) + self.gamma * of_slack

@@ -1,0 +1,58 @@
+"""The objective of neighbourhood components analysis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.objectives._rows import product_over_rows
+from likewise.objectives.neighbour_choice import NeighbourChoice
+
+Array = NDArray[Any]
+Index = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class NCAObjective:
+    """``-Σ_i p_i + shrinkage Σ_i ‖L x_i‖²``: to be minimised.
+
+    Parameters
+    ----------
+    rows : NeighbourChoice
+        Labelled rows x, about their mean; ``p_i`` is the probability that row i picks a row of its
+        own class.
+    shrinkage : float
+        What large distances cost.
+    """
+
+    rows: NeighbourChoice
+    shrinkage: float = 0.0
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are to make batches of."""
+        return len(self.rows.X)
+
+    @cached_property
+    def _scatter(self) -> Array:
+        return product_over_rows(self.rows.X, self.rows.X, self.rows.n_jobs)
+
+    def value_and_gradient(self, L: Array) -> tuple[float, Array]:
+        """Return the value at L and its slope, from all rows."""
+        return self.batch_value_and_gradient(L, None)
+
+    def batch_value_and_gradient(self, L: Array, batch: Index | None) -> tuple[float, Array]:
+        """Return the same estimated from the rows of `batch`, each compared with all rows."""
+        found = self.rows.choices(L, gains=True, anchors=batch)
+        times = 1.0 if batch is None else self.n_rows / len(batch)
+        slope = times * found.slope
+        value = -times * float(found.own_shares.sum())
+        if self.shrinkage:
+            spread = L @ self._scatter
+            value += self.shrinkage * float(np.vdot(L, spread))
+            slope += 2 * self.shrinkage * spread
+        return value, slope

@@ -1,0 +1,185 @@
+"""Inner loops of batch learners: compiled against NumPy twins, and those against plain loops."""
+
+import inspect
+import math
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+
+from likewise import _kernels
+from likewise._kernels import batch_reference
+
+if find_spec("likewise._kernels._native"):
+    from likewise._kernels import _native, batch_compiled
+
+    INSTRUCTIONS = ["portable", "avx2", "avx512"]
+else:
+    INSTRUCTIONS = []
+
+needs_native = pytest.mark.skipif(not INSTRUCTIONS, reason="the kernels were not compiled")
+KINDS = ["random", "sharp", "tied", "one other", "long"]
+
+
+@pytest.fixture(params=INSTRUCTIONS)
+def instructions(request):
+    """Each set of instructions that this machine has."""
+    if not _native.choose_instructions(request.param):
+        _native.choose_instructions("best")
+        pytest.skip(f"this machine has no {request.param}")
+    yield request.param
+    _native.choose_instructions("best")
+
+
+def softmax_case(kind, gains):
+    """Return fresh arguments on each call, because the kernel changes them."""
+    random = np.random.default_rng(0)
+    n = {"one other": 2, "long": 707}.get(kind, 61)
+    Z = random.normal(size=(n, 3)) * {"sharp": 9.0, "long": 4.0}.get(kind, 1.0)
+    if kind == "tied":
+        Z = np.round(Z)
+    anchors = np.sort(random.permutation(n)[: max(1, n // 2)])
+    edges = np.array([0, n // 3, n // 2 + 1, n])
+    own = np.searchsorted(edges, anchors, side="right")
+    return lambda: (
+        (Z[anchors] @ Z.T, (Z * Z).sum(axis=1), anchors, edges[own - 1], edges[own], np.zeros(n)),
+        {"gains": gains},
+    )
+
+
+def sweep_case(d, scale=1.0):
+    random = np.random.default_rng(d)
+    V = random.normal(size=(40, d)) * scale
+    V[7] = 0
+    sign = np.where(np.arange(40) < 20, 1.0, -1.0)
+    bounds = np.where(sign > 0, 0.5, 2.0) * d * scale**2
+    return lambda: (
+        (np.eye(d), V, sign, np.zeros(40), 1 / bounds),
+        {"share": 0.4, "softness": 1.5},
+    )
+
+
+def sums_case(n, d, density):
+    random = np.random.default_rng(n + d)
+    weights = random.normal(size=(5, n)) * (random.random((5, n)) < density)
+    points = random.normal(size=(n, d))
+    return lambda: ((weights, points), {})
+
+
+CASES = (
+    [("softmax_rows", softmax_case(kind, gains)) for kind in KINDS for gains in (True, False)]
+    + [("bregman_sweep", sweep_case(d)) for d in (1, 2, 8, 13, 40, 70, 140)]
+    + [("bregman_sweep", sweep_case(5, scale)) for scale in (1e-100, 1e100)]
+    + [
+        ("weighted_sums", sums_case(n, d, p))
+        for n, d in ((1, 1), (64, 8), (300, 21))
+        for p in (0, 0.1, 1)
+    ]
+)
+
+
+def outcome(kernel, case):
+    """Return everything that a kernel says and leaves behind."""
+    args, options = case()
+    found = kernel(*args, **options)
+    said = found if isinstance(found, tuple) else [] if found is None else [found]
+    return [np.asarray(part, dtype=np.float64) for part in (*said, *args)]
+
+
+@pytest.mark.parametrize("name", _kernels.BATCH_NAMES)
+def test_every_kernel_has_a_twin(name):
+    assert getattr(_kernels, name).__name__ == name
+    twin = inspect.signature(getattr(batch_reference, name))
+    assert inspect.signature(getattr(_kernels, name)) == twin
+    if INSTRUCTIONS:
+        assert inspect.signature(getattr(batch_compiled, name)) == twin
+
+
+def test_batch_names_lists_every_kernel():
+    public = {
+        name
+        for name, value in vars(batch_reference).items()
+        if inspect.isfunction(value) and value.__module__ == batch_reference.__name__
+    }
+    assert public == set(_kernels.BATCH_NAMES)
+
+
+@needs_native
+@pytest.mark.parametrize(("name", "case"), CASES, ids=lambda value: getattr(value, "real", value))
+def test_native_matches_reference(name, case, instructions):
+    found = outcome(getattr(batch_compiled, name), case)
+    expected = outcome(getattr(batch_reference, name), case)
+    for a, b in zip(found, expected, strict=True):
+        assert a.shape == b.shape
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12 * np.abs(b).max(initial=0))
+
+
+@pytest.mark.parametrize("gains", [True, False])
+def test_softmax_is_that_of_a_loop(gains):
+    (products, sqnorm, anchors, start, stop, columns), _ = softmax_case("random", gains)()
+    given = products.copy()
+    found = batch_reference.softmax_rows(
+        products, sqnorm, anchors, start, stop, columns, gains=gains
+    )
+    for r, i in enumerate(anchors):
+        distance = [sqnorm[i] + sqnorm[j] - 2 * given[r, j] for j in range(len(sqnorm))]
+        total = math.fsum(math.exp(-D) for j, D in enumerate(distance) if j != i)
+        assert found.log_sums[r] == pytest.approx(math.log(total), rel=1e-12)
+        p = [0 if j == i else math.exp(-D) / total for j, D in enumerate(distance)]
+        own = sum(p[start[r] : stop[r]])
+        assert found.own_shares[r] == pytest.approx(own, rel=1e-12)
+        for j in range(len(sqnorm)):
+            same = start[r] <= j < stop[r]
+            expected = p[j] * (same - own) if gains else p[j]
+            assert products[r, j] == pytest.approx(expected, rel=1e-10, abs=1e-17)
+    np.testing.assert_allclose(columns, products.sum(axis=0), atol=1e-14)
+
+
+@needs_native
+def test_the_exponential_is_exact_to_the_last_digits(instructions):
+    exponents = -np.linspace(0, 39.99, 4001)
+    # Anchor 0 is at distance -x of point 1 + k; one point at distance 0 is the largest.
+    sqnorm = np.concatenate([[0.0, 0.0], -exponents])
+    n = len(sqnorm)
+    products, anchor = np.zeros((1, n)), np.zeros(1, np.int64)
+    found = batch_compiled.softmax_rows(
+        products, sqnorm, anchor, anchor, np.array([n]), np.zeros(n), gains=False
+    )
+    total = math.fsum(np.exp(exponents)) + 1
+    assert found.log_sums[0] == pytest.approx(math.log(total), rel=1e-14)
+    np.testing.assert_allclose(products[0, 2:], np.exp(exponents) / total, rtol=2e-15)
+    assert found.n_weights == n - 1
+
+
+@needs_native
+@pytest.mark.parametrize("far", [41.0, 1e5, 1e308])
+def test_what_is_negligible_is_nothing(instructions, far):
+    sqnorm = np.array([0.0, 1.0] + [1 + far] * 200)
+    products, anchor = np.zeros((1, 202)), np.zeros(1, np.int64)
+    found = batch_compiled.softmax_rows(
+        products, sqnorm, anchor, anchor, np.array([2]), np.zeros(202), gains=False
+    )
+    assert found.n_weights == 1
+    assert found.own_shares[0] == 1
+    np.testing.assert_array_equal(np.flatnonzero(products), [1])
+
+
+@needs_native
+def test_bad_shapes_are_refused():
+    anchors, floats = np.zeros(2, np.int64), np.zeros(2)
+    with pytest.raises(ValueError, match="one value a column"):
+        batch_compiled.softmax_rows(
+            np.zeros((2, 3)), floats, anchors, anchors, anchors + 1, np.zeros(3), gains=True
+        )
+    with pytest.raises(IndexError, match="An anchor must lie in its class"):
+        batch_compiled.softmax_rows(
+            np.zeros((2, 3)), np.zeros(3), anchors, anchors, anchors, np.zeros(3), gains=True
+        )
+    with pytest.raises(ValueError, match="points must have one row a column"):
+        batch_compiled.weighted_sums(np.zeros((2, 3)), np.zeros((2, 3)))
+    with pytest.raises(ValueError, match="M must be square"):
+        batch_compiled.bregman_sweep(
+            np.eye(3), np.zeros((2, 2)), floats, floats, floats, share=0.5, softness=1.0
+        )
+    with pytest.raises(TypeError):
+        batch_compiled.weighted_sums(np.zeros((2, 3), np.float32), np.zeros((3, 3)))

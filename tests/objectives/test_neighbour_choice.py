@@ -1,0 +1,126 @@
+"""NCA's objective against a double loop over the paper's formula, and against scikit-learn's."""
+
+import numpy as np
+import pytest
+from sklearn.neighbors import NeighborhoodComponentsAnalysis
+
+from likewise.objectives import NCAObjective, NeighbourChoice, neighbour_choice
+
+
+def labelled(n_rows=41, n_features=5, seed=0):
+    random = np.random.default_rng(seed)
+    codes = np.concatenate([[0, 0, 1, 1, 2], random.integers(0, 3, n_rows - 5)])
+    codes[-1] = 3  # a class of one row
+    return random.normal(size=(n_rows, n_features)) + codes[:, None] / 2, codes
+
+
+def by_loops(X, codes, L):
+    """The probabilities of the paper's eq. 1, one by one."""
+    n = len(X)
+    p = np.zeros((n, n))
+    for i in range(n):
+        for j in range(n):
+            p[i, j] = 0 if i == j else np.exp(-np.sum((L @ (X[i] - X[j])) ** 2))
+        p[i] /= p[i].sum()
+    return p
+
+
+def slope_by_loops(X, codes, L, p):
+    """The paper's eq. 5, with the sign of a minimum."""
+    same = codes[:, None] == codes
+    middle = np.zeros((X.shape[1], X.shape[1]))
+    for i in range(len(X)):
+        own = p[i] @ same[i]
+        for j in range(len(X)):
+            v = X[i] - X[j]
+            middle += p[i, j] * (same[i, j] - own) * np.outer(v, v)
+    return 2 * L @ middle
+
+
+@pytest.fixture(params=[1, 2, 3, 5], ids="{} components".format)
+def components(request):
+    return np.random.default_rng(1).normal(size=(request.param, 5)) / 2
+
+
+def test_value_and_gradient_are_the_papers(components):
+    X, codes = labelled()
+    p = by_loops(X, codes, components)
+    value, slope = NCAObjective(NeighbourChoice.of(X, codes)).value_and_gradient(components)
+    assert value == pytest.approx(-p[codes[:, None] == codes].sum(), rel=1e-12)
+    np.testing.assert_allclose(
+        slope, slope_by_loops(X, codes, components, p), rtol=1e-10, atol=1e-12
+    )
+
+
+def test_value_and_gradient_are_scikit_learns(components):
+    X, codes = labelled()
+    theirs = NeighborhoodComponentsAnalysis()
+    theirs.n_iter_ = 1
+    same = codes[:, None] == codes
+    loss, slope = theirs._loss_grad_lbfgs(components.ravel(), X, same, -1.0)
+    ours = NCAObjective(NeighbourChoice.of(X, codes)).value_and_gradient(components)
+    assert ours[0] == pytest.approx(loss, rel=1e-12)
+    np.testing.assert_allclose(ours[1].ravel(), slope, rtol=1e-10, atol=1e-12)
+
+
+def test_log_sums_and_their_slope_are_those_of_loops(components):
+    X, codes = labelled()
+    rows = NeighbourChoice.of(X, codes)
+    found = rows.choices(components, gains=False)
+    order = np.argsort(codes, kind="stable")
+    for i, log_sum in zip(order, found.log_sums, strict=True):
+        others = np.delete(X, i, axis=0)
+        expected = np.log(np.exp(-np.square((others - X[i]) @ components.T).sum(axis=1)).sum())
+        assert log_sum == pytest.approx(expected, rel=1e-12)
+    step = 1e-6 * np.random.default_rng(2).normal(size=components.shape)
+    there, back = (
+        rows.choices(components + sign * step, gains=False).log_sums.sum() for sign in (1, -1)
+    )
+    assert back - there == pytest.approx(2 * np.vdot(found.slope, step), rel=1e-6)
+
+
+@pytest.mark.parametrize("shrinkage", [0.0, 0.3])
+@pytest.mark.parametrize("scale", [0.5, 5.0], ids=["dense", "mostly negligible"])
+def test_the_gradient_is_the_slope(scale, shrinkage):
+    X, codes = labelled(n_rows=150)
+    objective = NCAObjective(NeighbourChoice.of(X, codes), shrinkage)
+    random = np.random.default_rng(0)
+    L, step = scale * random.normal(size=(4, 5)), 1e-6 * random.normal(size=(4, 5))
+    there, back = (objective.value_and_gradient(L + sign * step)[0] for sign in (1, -1))
+    slope = objective.value_and_gradient(L)[1]
+    assert there - back == pytest.approx(2 * np.vdot(slope, step), rel=1e-5)
+
+
+def test_batches_add_up_to_all_rows(components):
+    X, codes = labelled(n_rows=60)
+    objective = NCAObjective(NeighbourChoice.of(X, codes), shrinkage=0.1)
+    value, slope = objective.value_and_gradient(components)
+    parts = [
+        objective.batch_value_and_gradient(components, batch)
+        for batch in np.random.default_rng(0).permutation(60).reshape(4, 15)
+    ]
+    assert np.mean([part[0] for part in parts]) == pytest.approx(value, rel=1e-12)
+    np.testing.assert_allclose(
+        np.mean([part[1] for part in parts], axis=0), slope, rtol=1e-9, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("sparse", [0.0, 1.1], ids=["products", "sums that skip"])
+def test_blocks_and_threads_change_no_answer(components, sparse, monkeypatch):
+    X, codes = labelled(n_rows=150)
+    expected = NeighbourChoice.of(X, codes).choices(components, gains=True)
+    monkeypatch.setattr(neighbour_choice, "_BLOCK_VALUES", 150 * 9)
+    monkeypatch.setattr(neighbour_choice, "_SPARSE", sparse)
+    one, *others = (
+        NeighbourChoice.of(X, codes, n).choices(components, gains=True) for n in (1, 2, 5)
+    )
+    np.testing.assert_allclose(one.slope, expected.slope, rtol=1e-9, atol=1e-13)
+    for other in others:
+        for found, same in zip(other, one, strict=True):
+            np.testing.assert_array_equal(found, same)
+
+
+def test_memory_is_asked_for_first(monkeypatch):
+    monkeypatch.setattr("likewise._memory.free_memory", lambda: 10)
+    with pytest.raises(MemoryError, match="Comparing 41 rows of 5 features with each other needs"):
+        NeighbourChoice.of(*labelled())
