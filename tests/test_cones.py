@@ -93,3 +93,27 @@ def test_projections_are_symmetric_to_the_bit():
     for cone in CONES:
         P = cone.project(A)
         np.testing.assert_array_equal(P, P.T)
+
+
+@pytest.mark.parametrize("cone", CONES[:2], ids=NAMES[:2])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_face_is_the_projection_with_its_slope(cone, seed):
+    random = np.random.default_rng(seed)
+    A = random.normal(size=(5, 5))
+    A = A + A.T
+    face = cone.face(A)
+    np.testing.assert_allclose(face.point, cone.project(A), atol=1e-12)
+    V = random.normal(size=(6, 5))
+    rows = face.of(V)
+    assert rows.shape == (6, face.size)
+    step = 1e-6
+    for v, row in zip(V, rows, strict=True):
+        moved = cone.project(A + step * np.outer(v, v)) - cone.project(A - step * np.outer(v, v))
+        expected = [np.vdot(moved, np.outer(u, u)) / (2 * step) for u in V]
+        np.testing.assert_allclose(rows @ row, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_a_face_without_positive_eigenvalues_has_no_coordinates():
+    face = PSD().face(-np.eye(3))
+    assert face.size == 0
+    assert face.of(np.ones((2, 3))).shape == (2, 0)

@@ -78,3 +78,23 @@ def test_a_width_must_be_positive(width):
         ValueError, match="is not allowed: SmoothedHinge needs a finite number above"
     ):
         SmoothedHinge(width)
+
+
+DUAL = [Hinge(), SquaredHinge(), Logistic()]
+SLOPES = np.array([0.05, 0.3, 0.5, 0.9])
+
+
+@pytest.mark.parametrize("loss", DUAL, ids=repr)
+def test_the_conjugate_is_the_supremum(loss):
+    grid = np.linspace(-30, 30, 60_001)
+    for slope, found in zip(SLOPES, loss.conjugate(SLOPES), strict=True):
+        assert found == pytest.approx((slope * grid - loss.value(grid)).max(), abs=1e-5)
+
+
+@pytest.mark.parametrize("loss", DUAL, ids=repr)
+def test_slope_and_curvature_of_the_conjugate(loss):
+    step = 1e-5
+    slope = (loss.conjugate(SLOPES + step) - loss.conjugate(SLOPES - step)) / (2 * step)
+    np.testing.assert_allclose(loss.conjugate_slope(SLOPES), slope, atol=1e-7)
+    bend = (loss.conjugate_slope(SLOPES + step) - loss.conjugate_slope(SLOPES - step)) / (2 * step)
+    np.testing.assert_allclose(loss.conjugate_curvature(SLOPES), bend, rtol=1e-6)

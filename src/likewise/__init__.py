@@ -4,7 +4,18 @@ from importlib.metadata import version as _version
 
 from likewise import constraints
 from likewise._files import load
-from likewise.batch import FDA, ITML, LMNN, NCA, RCA, Euclidean, Whitening
+from likewise.batch import (
+    FDA,
+    ITML,
+    LMNN,
+    NCA,
+    PCML,
+    RCA,
+    DoubletSVM,
+    Euclidean,
+    TripletSVM,
+    Whitening,
+)
 from likewise.knn import MetricKNN
 from likewise.online import (
     AROW,
@@ -30,13 +41,16 @@ __all__ = [
     "PA",
     "PAM",
     "PAUM",
+    "PCML",
     "POLA",
     "RCA",
+    "DoubletSVM",
     "Euclidean",
     "MetricKNN",
     "PAMetric",
     "Perceptron",
     "SecondOrderPerceptron",
+    "TripletSVM",
     "Whitening",
     "__version__",
     "constraints",

@@ -102,7 +102,7 @@ class Learner(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         self,
         solver: Callable[..., Solution],
         problem: Any,
-        start: Array,
+        start: Array | None,
         fitted: Callable[[Array], dict[str, Any]],
         **options: Any,
     ) -> Solution:

@@ -1,11 +1,25 @@
 """Metrics learned from a whole data set at once: one class per file."""
 
+from likewise.batch.doublet_svm import DoubletSVM
 from likewise.batch.euclidean import Euclidean
 from likewise.batch.fda import FDA
 from likewise.batch.itml import ITML
 from likewise.batch.lmnn import LMNN
 from likewise.batch.nca import NCA
+from likewise.batch.pcml import PCML
 from likewise.batch.rca import RCA
+from likewise.batch.triplet_svm import TripletSVM
 from likewise.batch.whitening import Whitening
 
-__all__ = ["FDA", "ITML", "LMNN", "NCA", "RCA", "Euclidean", "Whitening"]
+__all__ = [
+    "FDA",
+    "ITML",
+    "LMNN",
+    "NCA",
+    "PCML",
+    "RCA",
+    "DoubletSVM",
+    "Euclidean",
+    "TripletSVM",
+    "Whitening",
+]

@@ -3,6 +3,7 @@
 from likewise.solvers._protocols import Iteration, Smooth, Solution, Status
 from likewise.solvers.adam import adam
 from likewise.solvers.bregman import bregman_cycles
+from likewise.solvers.interior_point import interior_point
 from likewise.solvers.lbfgs import lbfgs
 from likewise.solvers.projected_subgradient import (
     Bounds,
@@ -23,6 +24,7 @@ __all__ = [
     "SubgradientProblem",
     "adam",
     "bregman_cycles",
+    "interior_point",
     "lbfgs",
     "maximise_on_spectrahedron",
     "projected_subgradient",

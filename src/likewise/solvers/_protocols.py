@@ -44,6 +44,7 @@ class Solution:
     status: Status
     grad_norm: float | None = None
     gap: float | None = None
+    multipliers: Array | None = None
     history: Mapping[str, Array] = field(default_factory=dict)
 
 

@@ -1,0 +1,147 @@
+"""What all SVM-style metric learners share: they choose constraints, a loss and a cone."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from likewise._validation import (
+    TableLike,
+    at_least,
+    check_labelled,
+    check_rows,
+    either,
+    job_count,
+    one_of,
+    positive,
+)
+from likewise.base import MetricLearner
+from likewise.cones import Symmetric
+from likewise.constraints import Pairs, Triplets, as_pairs, as_triplets
+from likewise.losses import DualLoss, Hinge
+from likewise.metric import canonical_components, nearest_psd
+from likewise.objectives import ConstraintMatrices, MarginProblem
+from likewise.solvers import Solution, interior_point
+
+Array = NDArray[Any]
+
+COMMON_RULES: dict[str, Any] = {
+    "C": positive(),
+    "scale": either(one_of("auto"), positive()),
+    "tol": positive(),
+    "max_iter": at_least(1),
+    "n_jobs": job_count(),
+}
+
+
+class MarginLearner(MetricLearner):
+    """``min ½‖M‖² + C Σ loss`` over a cone; a subclass names its constraints, loss and cone.
+
+    Attributes of the fitted model are described in the subclasses.
+    """
+
+    C: float
+    scale: str | float
+    tol: float
+    max_iter: int
+    n_jobs: int | None
+    verbose: int
+    _rules: ClassVar = COMMON_RULES
+
+    # -- what a method is ------------------------------------------------------------------------
+
+    def _loss(self) -> DualLoss:
+        return Hinge()
+
+    def _cone(self) -> Any:
+        return Symmetric()
+
+    def _constraints(self, X: Array, codes: NDArray[np.int64]) -> Pairs | Triplets:
+        """Return the constraints that labels stand for."""
+        raise NotImplementedError
+
+    # -- learning --------------------------------------------------------------------------------
+
+    def _fit_labels(self, X: TableLike, y: ArrayLike) -> Self:
+        X, codes, classes = check_labelled(self, X, y)
+        return self._learn(X, self._constraints(X, classes[codes]))
+
+    def _fit_pairs(self, X: TableLike, pairs: ArrayLike, same: ArrayLike) -> Self:
+        X = check_rows(self, X, reset=True, min_rows=2)
+        chosen = as_pairs(pairs, same, len(X))
+        for alike, word, other in ((True, "alike", "different"), (False, "different", "alike")):
+            if (chosen.same == alike).all():
+                raise ValueError(
+                    f"same is {alike} for every pair, so that all are {word}, but "
+                    f"{type(self).__name__} needs pairs that are {other}, too."
+                )
+        return self._learn(X, chosen)
+
+    def _fit_triplets(self, X: TableLike, triplets: ArrayLike) -> Self:
+        X = check_rows(self, X, reset=True, min_rows=3)
+        return self._learn(X, as_triplets(triplets, len(X)))
+
+    def _learn(self, X: Array, constraints: Pairs | Triplets) -> Self:
+        matrices, factor = self._matrices(X, constraints)
+        problem = MarginProblem(matrices, self._loss(), float(self.C), self._cone())
+
+        def fitted(M: Array) -> dict[str, Array]:
+            return {"components_": (_components(M) * factor).astype(X.dtype)}
+
+        found = self._solve(interior_point, problem, None, fitted, tol=self.tol)
+        return self._keep_solution(problem, found, factor, X.dtype)
+
+    def _matrices(
+        self, X: Array, constraints: Pairs | Triplets
+    ) -> tuple[ConstraintMatrices, float]:
+        """Return the constraints in the units where the margin is 1, and the factor to those."""
+        if isinstance(constraints, Pairs):
+            matrices = ConstraintMatrices.of_pairs(X, constraints, self.n_jobs)
+            alike = matrices.differences[constraints.same]
+        else:
+            matrices = ConstraintMatrices.of_triplets(X, constraints, self.n_jobs)
+            alike = matrices.differences[np.unique(matrices.sides[1])] if matrices.sides else X[:0]
+        factor = _unit_factor(alike, matrices.differences) if self.scale == "auto" else self.scale
+        return matrices.times(float(factor)), float(factor)
+
+    def _keep_solution(
+        self, problem: MarginProblem, found: Solution, factor: float, dtype: Any
+    ) -> Self:
+        matrices, M = problem.matrices, found.x
+        components = _components(M)
+        if getattr(self, "psd", True):
+            M = nearest_psd(M)
+        if matrices.free_threshold:
+            # Also after a projection: b is then the best for the matrix that is kept.
+            self.intercept_ = problem.intercept(matrices.inner(M))
+            self.threshold_ = float(np.sqrt(max(0.0, -self.intercept_)))
+        assert found.multipliers is not None
+        self.matrix_ = (M * factor**2).astype(dtype)
+        self.support_pairs_ = np.flatnonzero(found.multipliers)
+        self.dual_coef_ = (found.multipliers * matrices.sign)[self.support_pairs_]
+        self.duality_gap_ = float(found.gap) if found.gap is not None else np.nan
+        return self._keep(components * factor, dtype)
+
+
+def _components(M: Array) -> Array:
+    """Return the canonical L of M's positive part, without directions that are only rounding."""
+    components = canonical_components(M)
+    lengths2 = np.square(components).sum(axis=1)
+    rounding = len(M) * np.finfo(np.float64).eps * lengths2.max(initial=0.0)
+    return np.asarray(np.where((lengths2 > rounding)[:, None], components, 0.0))
+
+
+def _unit_factor(alike: Array, all_of_them: Array) -> float:
+    """Return what makes the median squared length of the *same* pairs 1."""
+    for differences in (alike, all_of_them):
+        largest = float(np.abs(differences).max(initial=0.0))
+        if largest == 0:
+            continue
+        lengths2 = np.square(differences / largest).sum(axis=1)
+        median = float(np.median(lengths2))
+        if median == 0:
+            median = float(np.median(lengths2[lengths2 > 0]))
+        return float(1 / (largest * np.sqrt(median)))
+    return 1.0

@@ -1,0 +1,139 @@
+"""Triplet-SVM."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from likewise._validation import TableLike, at_least
+from likewise.base import fitting
+from likewise.batch._margin_learner import COMMON_RULES, MarginLearner
+from likewise.constraints import Triplets, triplets
+
+
+class TripletSVM(MarginLearner):
+    r"""Triplet-SVM: each row should be nearer to its own kind than to another, by a margin.
+
+    With the differences :math:`v_{12}` of anchor and positive and :math:`v_{13}` of anchor and
+    negative,
+
+    .. math:: \min_M\ \tfrac12 \lVert M \rVert_F^2
+              + C \sum_l \max(0,\; 1 - v_{13}^\top M v_{13} + v_{12}^\top M v_{12}),
+
+    over all symmetric M: a one-class SVM on triplets. The negative part of M is dropped in the end.
+
+    Parameters
+    ----------
+    n_same, n_different : int
+        `fit` joins so many nearest rows of each row's class with so many of the other classes.
+    C : float
+        The weight of the losses.
+    psd : bool
+        False keeps `matrix_` as the SVM has it; `components_` is of the positive part either way.
+    scale : "auto" or float
+        What X is multiplied by inside, since the 1 in the margin fixes a scale. "auto" makes the
+        median squared distance of anchor and positive 1.
+    tol : float
+        Relative duality gap to reach: the objective is then within this share of the minimum.
+    max_iter : int
+        Newton steps allowed, in all.
+    n_jobs : int or None
+        Threads; None uses all cores. The answer does not depend on it.
+    verbose : int
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_features, n_features)
+        L of the metric, eigenvalues descending.
+    matrix_ : array of shape (n_features, n_features)
+        M; with ``psd=False`` the SVM's own, which may be indefinite.
+    dual_coef_, support_pairs_ : arrays
+        λ of the triplets that hold the metric in place, and their numbers in the list.
+    duality_gap_ : float
+        ``(primal - dual) / primal`` of the SVM in the end: how far from optimal it can be.
+    history_ : dict of arrays
+        "primal", "dual" and "gap" at every step.
+    objective_, n_iter_, converged_
+        The primal value, the steps taken, and whether `tol` was reached.
+
+    References
+    ----------
+    F. Wang, W. Zuo, L. Zhang, D. Meng, D. Zhang, A kernel classification framework for metric
+    learning, IEEE TNNLS 26(9), 2015.
+
+    Examples
+    --------
+    >>> import likewise as lw
+    >>> X = [[0.0, 0.0], [0.1, 4.0], [0.0, 2.0], [3.0, 1.0], [3.1, 4.0], [2.9, 0.0]]
+    >>> svm = lw.TripletSVM(1, 1).fit(X, ["a", "a", "a", "b", "b", "b"])
+    >>> near, far = svm.pair_distance([[0.0, 0.0], [0.0, 0.0]], [[0.0, 3.0], [3.0, 0.0]])
+    >>> print(near < far)
+    True
+    """
+
+    _rules: ClassVar = {"n_same": at_least(1), "n_different": at_least(1), **COMMON_RULES}
+
+    def __init__(
+        self,
+        n_same: int = 2,
+        n_different: int = 2,
+        C: float = 1.0,
+        *,
+        psd: bool = True,
+        scale: str | float = "auto",
+        tol: float = 1e-3,
+        max_iter: int = 500,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_same = n_same
+        self.n_different = n_different
+        self.C = C
+        self.psd = psd
+        self.scale = scale
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @fitting
+    def fit(self, X: TableLike, y: ArrayLike) -> Self:
+        """Learn from labels: each row with its nearest rows of its class and of others.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The data.
+        y : array-like of shape (n_rows,)
+            Labels of at least two classes.
+
+        Returns
+        -------
+        TripletSVM
+            The fitted metric.
+        """
+        return self._fit_labels(X, y)
+
+    @fitting
+    def fit_triplets(self, X: TableLike, triplets: ArrayLike) -> Self:
+        """Learn from triplets.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The data.
+        triplets : int array-like of shape (n_triplets, 3)
+            Row numbers: anchor, positive, negative.
+
+        Returns
+        -------
+        TripletSVM
+            The fitted metric.
+        """
+        return self._fit_triplets(X, triplets)
+
+    def _constraints(self, X: NDArray[Any], codes: NDArray[np.int64]) -> Triplets:
+        return triplets(X, codes, self.n_same, self.n_different, n_jobs=self.n_jobs)

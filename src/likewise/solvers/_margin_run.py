@@ -1,0 +1,99 @@
+"""What a solver of a margin problem keeps: every step's certificate, and the best of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.solvers._protocols import Iteration, Solution, Status, Watcher
+
+Reals = NDArray[np.float64]
+
+_ROUNDING = 1e-13
+
+
+class MarginRun:
+    """Judges multipliers by the gap between primal and dual, and keeps the best."""
+
+    def __init__(self, problem: Any, tol: float, max_iter: int, watcher: Watcher | None) -> None:
+        self.problem = problem
+        self.tol = tol
+        self.max_iter = max_iter
+        self.watcher = watcher
+        self.primal: list[float] = []
+        self.dual: list[float] = []
+        self.gap = np.inf
+        self.value = np.nan
+        self.n_steps = 0
+        self.M = np.zeros((problem.matrices.differences.shape[1],) * 2)
+        self.multipliers = np.zeros(len(problem.matrices))
+
+    def point(self, multipliers: Reals) -> tuple[Any, Reals]:
+        """Return the face that the multipliers project on, and ⟨M, X⟩ there."""
+        matrices = self.problem.matrices
+        face = self.problem.cone.face(matrices.combine(multipliers * matrices.sign))
+        return face, matrices.inner(face.point)
+
+    def record(self, multipliers: Reals, M: Reals, q: Reals) -> Status | None:
+        """Judge ``M`` and the multipliers it comes from; return how to end, if this is the end."""
+        problem = self.problem
+        b = problem.intercept(q)
+        primal = problem.primal(M, q, b)
+        feasible = problem.balanced(multipliers)
+        bound_by = M
+        if np.abs(feasible - multipliers).sum() > _ROUNDING * multipliers.sum():
+            bound_by = self.point(feasible)[0].point
+        dual = problem.dual(feasible, bound_by)
+        self.primal.append(primal)
+        self.dual.append(dual)
+        gap = (primal - dual) / primal if primal > 0 else 0.0
+        if gap <= self.gap:
+            self.gap, self.M, self.multipliers, self.value = gap, M, feasible, primal
+        number = self.n_steps = len(self.primal) - 1
+        if self.watcher is not None and number:
+            here = Iteration(number, self.M, self.primal[-1])
+            if self.watcher(here):
+                return "interrupted"
+        if gap <= self.tol:
+            return "converged"
+        return "max_iter" if number >= self.max_iter else None
+
+    def solution(self, status: Status) -> Solution:
+        """Return the best of all steps, with multipliers that are at rest exactly at 0."""
+        if len(self.primal) and self.problem.loss.reaches_zero:
+            self._put_to_rest()
+        primal, dual = np.asarray(self.primal), np.asarray(self.dual)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            gaps = np.where(primal > 0, (primal - dual) / primal, 0.0)
+        return Solution(
+            x=self.M,
+            value=self.value,
+            n_iter=max(1, self.n_steps),
+            status=status if np.isfinite(self.value) else "failed",
+            gap=float(self.gap),
+            history={"objective": primal, "primal": primal, "dual": dual, "gap": gaps},
+            multipliers=self.multipliers,
+        )
+
+    def _put_to_rest(self) -> None:
+        """Let go of constraints that are met with more room than their multiplier's share of C.
+
+        An interior point has none that is exactly 0. What is left must be as good, or nothing is
+        changed.
+        """
+        problem, sign = self.problem, self.problem.matrices.sign
+        q = problem.matrices.inner(self.M)
+        beyond = sign * (q + problem.intercept(q)) - 1
+        at_rest = self.multipliers / problem.C < np.clip(beyond, 0, 1)
+        multipliers = problem.balanced(np.where(at_rest, 0.0, self.multipliers))
+        face, q = self.point(multipliers)
+        primal = problem.primal(face.point, q, problem.intercept(q))
+        dual = problem.dual(multipliers, face.point)
+        gap = (primal - dual) / primal if primal > 0 else 0.0
+        if gap <= max(self.gap, self.tol):
+            self.gap, self.M, self.multipliers = gap, face.point, multipliers
+            self.value = primal
+            self.primal.append(primal)
+            self.dual.append(dual)

@@ -1,0 +1,88 @@
+"""A primal-dual interior-point method for large-margin problems over a cone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.solvers._margin_run import MarginRun
+from likewise.solvers._newton_steps import NewtonSteps
+from likewise.solvers._protocols import Solution, Status, Watcher
+
+Reals = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+_WORTH_SPLITTING = 2048  # constraints
+_FIRST_SET = 512
+_NEARLY = 0.1  # beyond the margin of 1
+
+
+def interior_point(
+    problem: Any,
+    start: Reals | None = None,
+    *,
+    max_iter: int,
+    tol: float,
+    watcher: Watcher | None = None,
+) -> Solution:
+    """Minimise a `MarginProblem` until its relative duality gap is at most `tol`.
+
+    Newton's method on the optimality conditions, with the multipliers λ strictly between their
+    bounds and their complementarity driven to zero (Mehrotra's predictor and corrector). The
+    cone enters through the slope of its projection. Where the constraints are many, and most of
+    them may rest at 0, the method begins with some and adds those that are broken; the gap is
+    always that of the whole problem.
+
+    Parameters
+    ----------
+    problem : MarginProblem
+        What is to be solved.
+    start : array of shape (n_constraints,), optional
+        Multipliers of a similar problem: where constraints are added step by step, those with a
+        multiplier come first.
+    max_iter : int
+        Newton steps allowed.
+    tol : float
+        Relative duality gap ``(primal - dual) / primal`` to reach.
+    watcher : callable, optional
+        Called with an `Iteration`; returns True to stop.
+
+    Returns
+    -------
+    Solution
+        ``x`` is M and ``multipliers`` the λ with ``M = P(A(λ))``; ``history`` has "primal",
+        "dual" and "gap" of every step.
+    """
+    run = MarginRun(problem, tol, max_iter, watcher)
+    try:
+        status = _solve(run, start)
+    except KeyboardInterrupt:
+        status = "interrupted"
+    return run.solution(status)
+
+
+def _solve(run: MarginRun, start: Reals | None) -> Status:
+    problem, n = run.problem, len(run.problem.matrices)
+    if n <= _WORTH_SPLITTING or not problem.loss.reaches_zero:
+        return NewtonSteps(run, np.arange(n), start).take() or "stalled"
+    chosen = _sample(problem.matrices, _FIRST_SET) if start is None else np.flatnonzero(start)
+    while True:
+        steps = NewtonSteps(run, chosen, None)
+        ended = steps.take()
+        if ended is not None:
+            return ended
+        beyond = problem.matrices.sign * (steps.q + problem.intercept(steps.q)) - 1
+        beyond[chosen] = np.inf
+        # Those that are nearly broken come along: they would be in the next round.
+        near = np.flatnonzero(beyond < _NEARLY)
+        chosen = np.union1d(chosen, near[np.argsort(beyond[near], kind="stable")[: len(chosen)]])
+
+
+def _sample(matrices: Any, count: int) -> Index:
+    """Return some constraints, of both signs in their shares."""
+    order = np.random.RandomState(0).permutation(len(matrices))
+    of_sign = [order[matrices.sign[order] == sign] for sign in (-1.0, 1.0)]
+    share = min(1.0, count / len(matrices))
+    return np.sort(np.concatenate([rows[: int(np.ceil(share * len(rows)))] for rows in of_sign]))
