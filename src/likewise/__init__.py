@@ -16,6 +16,7 @@ from likewise.batch import (
     TripletSVM,
     Whitening,
 )
+from likewise.energy import EnergyClassifier
 from likewise.knn import MetricKNN
 from likewise.online import (
     AROW,
@@ -45,6 +46,7 @@ __all__ = [
     "POLA",
     "RCA",
     "DoubletSVM",
+    "EnergyClassifier",
     "Euclidean",
     "MetricKNN",
     "PAMetric",

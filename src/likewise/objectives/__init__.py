@@ -2,6 +2,7 @@
 
 from likewise.objectives.constraint_matrices import ConstraintMatrices
 from likewise.objectives.different_pairs import DifferentPairs, SoftMinimum, SumOfDistances
+from likewise.objectives.energies import energies
 from likewise.objectives.large_margin import GroupedPairs, LargeMargin
 from likewise.objectives.large_margin_bound import LargeMarginBound, Shrinkage
 from likewise.objectives.logdet import LogDetProblem
@@ -26,4 +27,5 @@ __all__ = [
     "SoftMinimum",
     "SumOfDistances",
     "TripletObjective",
+    "energies",
 ]

@@ -1,0 +1,178 @@
+"""The energy rule against the paper's formula in plain loops."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_wine
+from sklearn.frozen import FrozenEstimator
+
+import likewise as lw
+from likewise.objectives import energies
+
+
+def hinge(value):
+    return max(0.0, value)
+
+
+def loop_energy(D, targets, codes, to_targets, label, push, margin, D_from=None):
+    """The three sums of the paper's Eq. (21) for one point with distances D."""
+    D_from = D if D_from is None else D_from
+    total = 0.0
+    for j in targets:
+        total += (1 - push) * D[j]
+        for row, code in enumerate(codes):
+            if code != label:
+                total += push * hinge(margin + D[j] - D[row])
+    for i, code in enumerate(codes):
+        if code != label:
+            for own in to_targets[i]:
+                total += push * hinge(margin + own - D_from[i])
+    return total
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    n_classes=st.integers(2, 4),
+    k=st.integers(1, 3),
+    grid=st.booleans(),
+    several=st.booleans(),
+    seed=st.integers(0, 10**6),
+)
+def test_every_label_against_the_formula(n_classes, k, grid, several, seed):
+    rng = np.random.default_rng(seed)
+    codes = np.concatenate([np.repeat(np.arange(n_classes), k), rng.integers(0, n_classes, 8)])
+    draw = (lambda *shape: rng.integers(0, 4, shape) * 1.0) if grid else rng.exponential
+    D, to_targets = draw(*(5, len(codes))) if grid else draw(size=(5, len(codes))), None
+    to_targets = draw(len(codes), k) if grid else draw(size=(len(codes), k))
+    D_from = [rng.exponential(size=D.shape) for _ in range(n_classes)]
+    targets = np.array(
+        [
+            [rng.choice(np.flatnonzero(codes == c), k, replace=False) for c in range(n_classes)]
+            for _ in D
+        ]
+    )
+    push, margin = 0.3, 1.5
+    found = energies(
+        D,
+        targets,
+        codes,
+        to_targets,
+        push=push,
+        margin=margin,
+        from_rows=D_from.__getitem__ if several else None,
+    )
+    expected = [
+        [
+            loop_energy(
+                D[t],
+                targets[t, label],
+                codes,
+                to_targets,
+                label,
+                push,
+                margin,
+                D_from[label][t] if several else None,
+            )
+            for label in range(n_classes)
+        ]
+        for t in range(len(D))
+    ]
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+def data(seed=0, n=60, dtype=np.float64):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 3
+    X = rng.normal(size=(n, 4)) + 1.5 * rng.normal(size=(3, 4))[y]
+    return X.astype(dtype), np.array(["a", "b", "c"])[y]
+
+
+@pytest.mark.parametrize("targets", ["euclidean", "learned"])
+@pytest.mark.parametrize("metric", [lw.Whitening(), lw.LMNN(2)])
+def test_the_whole_rule_by_loops(targets, metric):
+    X, y = data()
+    T, _ = data(1, 7)
+    k, push = 2, 0.4
+    model = lw.EnergyClassifier(metric, n_neighbors=k, push=push, targets=targets).fit(X, y)
+    Z, Q = model.metric_.transform(X), model.metric_.transform(T)
+    rows, queries = (X, T) if targets == "euclidean" else (Z, Q)
+
+    def nearest_of(point, members):
+        return sorted(members, key=lambda j: (np.square(rows[j] - point).sum(), j))[:k]
+
+    def sqdist(a, b):
+        return np.square(a - b).sum()
+
+    own = [
+        nearest_of(rows[i], [j for j in range(len(X)) if y[j] == y[i] and j != i])
+        for i in range(len(X))
+    ]
+    to_targets = np.array([[sqdist(Z[i], Z[j]) for j in own[i]] for i in range(len(X))])
+    unit = 1.0 if isinstance(metric, lw.LMNN) else np.median(to_targets)
+    codes = np.searchsorted(model.classes_, y)
+    expected = [
+        [
+            loop_energy(
+                [sqdist(q, z) / unit for z in Z],
+                nearest_of(point, np.flatnonzero(codes == label).tolist()),
+                codes,
+                to_targets / unit,
+                label,
+                push,
+                1.0,
+            )
+            for label in range(3)
+        ]
+        for point, q in zip(queries, Q, strict=True)
+    ]
+    np.testing.assert_allclose(model.energies(T), expected, rtol=1e-9)
+    assert model.predict(T).tolist() == model.classes_[np.argmin(expected, axis=1)].tolist()
+
+
+def test_settings_come_from_the_metric_unless_given():
+    X, y = data()
+    model = lw.EnergyClassifier(lw.LMNN(2, push=0.3, margin=2.0)).fit(X, y)
+    same = lw.EnergyClassifier(
+        FrozenEstimator(model.metric_), n_neighbors=2, push=0.3, margin=2.0
+    ).fit(X, y)
+    other = lw.EnergyClassifier(FrozenEstimator(model.metric_), push=0.9).fit(X, y)
+    np.testing.assert_array_equal(model.energies(X), same.energies(X))
+    assert np.abs(model.energies(X) - other.energies(X)).max() > 0.1
+
+
+def test_far_from_the_origin_and_any_number_of_threads():
+    X, y = data(n=300)
+    near = lw.EnergyClassifier(lw.Whitening(), n_jobs=1).fit(X, y)
+    far = lw.EnergyClassifier(lw.Whitening(), n_jobs=3).fit(X + 1e6, y)
+    np.testing.assert_allclose(far.energies(X + 1e6), near.energies(X), rtol=1e-6)
+    two = lw.EnergyClassifier(lw.Whitening(), n_jobs=2).fit(X, y)
+    assert two.energies(X).tobytes() == near.energies(X).tobytes()
+
+
+def test_single_precision():
+    X, y = data(dtype=np.float32)
+    found = lw.EnergyClassifier(lw.RCA()).fit(X, y).energies(X)
+    expected = lw.EnergyClassifier(lw.RCA()).fit(X.astype(np.float64), y).energies(X)
+    np.testing.assert_allclose(found, expected, rtol=1e-3)
+
+
+def test_wine():
+    X, y = load_wine(return_X_y=True)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    assert lw.EnergyClassifier().fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.95
+
+
+def test_a_class_without_enough_targets():
+    X, y = data()
+    with pytest.raises(ValueError, match=r"Class 'c' has 3 rows, .*n_neighbors=3 .* at least 4"):
+        lw.EnergyClassifier(n_neighbors=3).fit(X[:11], y[:11])
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"n_neighbors": 0}, {"push": 1.5}, {"margin": 0}, {"targets": "start"}, {"metric": 3}]
+)
+def test_bad_parameters(wrong):
+    X, y = data()
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        lw.EnergyClassifier(**wrong).fit(X, y)
