@@ -13,6 +13,7 @@ from likewise.batch import (
     RCA,
     DoubletSVM,
     Euclidean,
+    MultiMetricLMNN,
     TripletSVM,
     Whitening,
 )
@@ -49,6 +50,7 @@ __all__ = [
     "EnergyClassifier",
     "Euclidean",
     "MetricKNN",
+    "MultiMetricLMNN",
     "PAMetric",
     "Perceptron",
     "SecondOrderPerceptron",

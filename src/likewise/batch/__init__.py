@@ -5,6 +5,7 @@ from likewise.batch.euclidean import Euclidean
 from likewise.batch.fda import FDA
 from likewise.batch.itml import ITML
 from likewise.batch.lmnn import LMNN
+from likewise.batch.multi_metric_lmnn import MultiMetricLMNN
 from likewise.batch.nca import NCA
 from likewise.batch.pcml import PCML
 from likewise.batch.rca import RCA
@@ -20,6 +21,7 @@ __all__ = [
     "RCA",
     "DoubletSVM",
     "Euclidean",
+    "MultiMetricLMNN",
     "TripletSVM",
     "Whitening",
 ]

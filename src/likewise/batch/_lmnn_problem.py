@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
@@ -10,8 +11,15 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from likewise import _kernels, neighbors
-from likewise.objectives import GroupedPairs, LargeMargin, LargeMarginBound, Shrinkage
-from likewise.objectives._rows import map_rows
+from likewise.objectives import (
+    Bound,
+    GroupedPairs,
+    LargeMargin,
+    LargeMarginBound,
+    SeveralMetrics,
+    SeveralMetricsBound,
+    Shrinkage,
+)
 from likewise.solvers import Look
 
 Array = NDArray[Any]
@@ -76,6 +84,57 @@ class ImpostorsByLabel:
         return GroupedPairs.sorted_by(rows, len(self.labels), rows, cols), sqdist
 
 
+class ImpostorsByCluster:
+    """The same where a pair is measured by the metric of its second row's cluster.
+
+    Parameters
+    ----------
+    labels, clusters : int arrays of shape (n_rows,)
+    targets : GroupedPairs
+        One group a row.
+    active : bool array of shape (n_rows,)
+        The anchors that count.
+    margin : float
+    n_jobs : int or None
+    """
+
+    def __init__(
+        self,
+        labels: NDArray[np.int64],
+        clusters: NDArray[np.int64],
+        targets: GroupedPairs,
+        active: NDArray[np.bool_],
+        margin: float,
+        n_jobs: int | None,
+    ) -> None:
+        self.labels, self.clusters, self.targets, self.active = labels, clusters, targets, active
+        self.margin, self.n_jobs = margin, n_jobs
+        self.limit = max(_LEAST_LIMIT, _PAIRS_PER_ROW * len(labels))
+
+    def __call__(self, Z: Array, near: Reals, slack: float) -> tuple[GroupedPairs, Reals]:
+        widest = np.maximum.reduceat(near, self.targets.start[:-1])
+        radius2 = np.where(self.active, (self.margin + widest) * (1 + slack), 0.0)
+        parts, left = [], self.limit
+        # Rows of one cluster and class against all other classes: together every pair once.
+        for cluster, label in np.unique(np.stack([self.clusters, self.labels]), axis=1).T:
+            inside = (self.clusters == cluster) & (self.labels == label)
+            members = np.flatnonzero(inside | (self.labels != label))
+            rows, cols, sqdist = neighbors.within_radius_of_other_class(
+                np.ascontiguousarray(Z[cluster][members]),
+                inside[members].astype(np.int64),
+                np.where(inside, 0.0, radius2)[members],
+                max_pairs=left,
+                n_jobs=self.n_jobs,
+            )
+            parts.append((members[rows], members[cols], sqdist))
+            left -= len(rows)
+        rows, cols, sqdist = (np.concatenate(part) for part in zip(*parts, strict=True))
+        self.limit = max(self.limit, 4 * len(rows))
+        order = np.lexsort((cols, rows))
+        rows, cols = rows[order], cols[order]
+        return GroupedPairs.sorted_by(rows, len(self.labels), rows, cols), sqdist[order]
+
+
 class GivenImpostors:
     """Far pairs that the user named: all of them, always."""
 
@@ -104,7 +163,11 @@ class LMNNProblem:
         self, objective: LargeMargin, find: FindImpostors, shrinkage: Shrinkage | None = None
     ) -> None:
         self.objective, self.find, self.shrinkage = objective, find, shrinkage
-        self._bound = LargeMarginBound(objective.X, objective.pull_slope(), shrinkage)
+        self._bound: Callable[[Any, Reals, Reals], Bound]
+        if isinstance(objective, SeveralMetrics):
+            self._bound = SeveralMetricsBound(objective)
+        else:
+            self._bound = LargeMarginBound(objective.X, objective.pull_slope(), shrinkage)
         self._slack = _FIRST_SLACK
         self._found: _Found | None = None
 
@@ -117,7 +180,7 @@ class LMNNProblem:
         objective = replace(self.objective, width=width)
         missed = 0.0
         if self._found is None or self._found.L is not L:
-            Z = map_rows(objective.X, L, objective.n_jobs, objective.X.dtype)
+            Z = objective.mapped(L)
             near = objective.distances(Z, objective.near)
             seen = objective.costs(near, objective.distances(Z, objective.far)).value
             found = self._search(Z, near)

@@ -2,17 +2,19 @@
 
 from likewise.objectives.constraint_matrices import ConstraintMatrices
 from likewise.objectives.different_pairs import DifferentPairs, SoftMinimum, SumOfDistances
-from likewise.objectives.energies import energies
+from likewise.objectives.energy import energies
 from likewise.objectives.large_margin import GroupedPairs, LargeMargin
-from likewise.objectives.large_margin_bound import LargeMarginBound, Shrinkage
+from likewise.objectives.large_margin_bound import Bound, LargeMarginBound, Shrinkage
 from likewise.objectives.logdet import LogDetProblem
 from likewise.objectives.margin import MarginProblem
 from likewise.objectives.nca import NCAObjective
 from likewise.objectives.neighbour_choice import NeighbourChoice
 from likewise.objectives.pairs import PairObjective
+from likewise.objectives.several_metrics import SeveralMetrics, SeveralMetricsBound
 from likewise.objectives.triplets import TripletObjective
 
 __all__ = [
+    "Bound",
     "ConstraintMatrices",
     "DifferentPairs",
     "GroupedPairs",
@@ -23,6 +25,8 @@ __all__ = [
     "NCAObjective",
     "NeighbourChoice",
     "PairObjective",
+    "SeveralMetrics",
+    "SeveralMetricsBound",
     "Shrinkage",
     "SoftMinimum",
     "SumOfDistances",

@@ -55,6 +55,11 @@ class GroupedPairs:
         """The group of each pair."""
         return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
 
+    def chosen(self, mask: NDArray[np.bool_]) -> GroupedPairs:
+        """Return some of the pairs, in the same groups."""
+        n_groups = len(self.start) - 1
+        return GroupedPairs.sorted_by(self.groups[mask], n_groups, self.rows[mask], self.cols[mask])
+
     def __len__(self) -> int:
         return len(self.rows)
 
@@ -112,10 +117,14 @@ class LargeMargin:
 
     def value_and_gradient(self, L: Array) -> tuple[float, Array]:
         """Return the cost under L and its slope in L."""
-        Z = map_rows(self.X, L, self.n_jobs, self.X.dtype)
+        Z = self.mapped(L)
         costs = self.costs(self.distances(Z, self.near), self.distances(Z, self.far))
         spread = self.spread(Z, costs)
         return costs.value, slope_in_components(spread, self.X, self.n_jobs)
+
+    def mapped(self, L: Array) -> Array:
+        """Return the rows through L."""
+        return map_rows(self.X, L, self.n_jobs, self.X.dtype)
 
     def distances(self, Z: Array, pairs: GroupedPairs) -> Reals:
         """Return the squared distances of pairs of mapped rows."""

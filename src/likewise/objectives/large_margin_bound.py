@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.optimize import minimize_scalar
 
+from likewise import _kernels
 from likewise._threads import single_threaded_blas
-from likewise.objectives.large_margin import GroupedPairs, LargeMargin
+from likewise.objectives.large_margin import LargeMargin
 
 Array = NDArray[Any]
+Index = NDArray[np.int64]
 Reals = NDArray[np.float64]
 
 _EMPTY = 1e-12  # share of the largest pull below which a direction counts as not pulled
@@ -85,16 +87,16 @@ class LargeMarginBound:
     def __call__(self, objective: LargeMargin, near: Reals, far: Reals) -> Bound:
         """Return what the slopes of the objective's hinges prove at these squared distances."""
         if self.shrinkage is None and self._free.shape[1]:
-            objective, far = self._without_free(objective, far)
+            pairs = objective.far
+            felt = self.felt(pairs.rows, pairs.cols)
+            objective, far = replace(objective, far=pairs.chosen(felt)), far[felt]
         slopes = objective.costs(near, far, pull=0.0)
         dual = -objective.margin * float(slopes.far.sum())
         Q = objective.slope_in_matrix(slopes)
         with single_threaded_blas():
             if self.shrinkage is not None:
                 return self._with_shrinkage(self.shrinkage, dual, Q)
-            least = 0.0
-            if self._round.shape[1]:
-                least = float(eigh(self._round.T @ Q @ self._round, eigvals_only=True)[0])
+            least = self.least(Q)
         return Bound(dual, dual if least >= -1 else dual / -least)
 
     def _with_shrinkage(self, shrinkage: Shrinkage, dual: float, Q: Array) -> Bound:
@@ -107,15 +109,18 @@ class LargeMarginBound:
         )
         return Bound(whole, max(whole, -float(part.fun)))
 
-    def _without_free(self, objective: LargeMargin, far: Reals) -> tuple[LargeMargin, Reals]:
-        """Leave out impostors that differ from their anchor where nothing pulls.
+    def least(self, Q: Array) -> float:
+        """Return the least λ for which Q - λP is not positive definite where anything pulls."""
+        if not self._round.shape[1]:
+            return 0.0
+        return float(eigh(self._round.T @ Q @ self._round, eigvals_only=True)[0])
 
-        They can be pushed away at no cost, so that they prove nothing; kept, their part of Q would
-        be negative where P is zero, and no s > 0 would do.
+    def felt(self, rows: Index, cols: Index) -> NDArray[np.bool_]:
+        """Return which pairs do not differ where nothing pulls.
+
+        Impostors that do can be pushed away at no cost, so that they prove nothing; kept, their
+        part of Q would be negative where P is zero, and no s > 0 would do.
         """
-        pairs = objective.far
-        bound = objective.distances(self._free_rows, pairs) <= self._free_least
-        kept = GroupedPairs.sorted_by(
-            pairs.groups[bound], len(pairs.start) - 1, pairs.rows[bound], pairs.cols[bound]
-        )
-        return replace(objective, far=kept), far[bound]
+        if not self._free.shape[1]:
+            return np.ones(len(rows), dtype=bool)
+        return _kernels.pair_sqdist(self._free_rows, rows, cols) <= self._free_least

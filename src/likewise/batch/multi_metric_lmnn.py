@@ -1,0 +1,382 @@
+"""Large margin nearest neighbours with a metric for each class or cluster."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from likewise._threads import single_threaded_blas
+from likewise._validation import (
+    Rule,
+    TableLike,
+    at_least,
+    between,
+    check_labelled,
+    check_parameters,
+    check_rows,
+    check_weights,
+    codes_of,
+    either,
+    job_count,
+    none,
+    one_of,
+    positive,
+)
+from likewise.base import Learner, fitting
+from likewise.batch._lmnn_problem import ImpostorsByCluster, LMNNProblem
+from likewise.batch._lmnn_start import CentredRows, Coordinates, start_components
+from likewise.batch._lmnn_told import LabelTeacher
+from likewise.batch._lmnn_validation import split_off
+from likewise.batch._local_metrics import LocalMetrics
+from likewise.batch.lmnn import LMNN
+from likewise.metric import canonical_form
+from likewise.neighbors import vote
+from likewise.objectives import GroupedPairs, SeveralMetrics
+from likewise.solvers import working_set_lbfgs
+
+Array = NDArray[Any]
+Index = NDArray[np.int64]
+Reals = NDArray[np.float64]
+
+
+class MultiMetricLMNN(ClassifierMixin, Learner):  # type: ignore[misc]
+    r"""LMNN with a metric of its own for every class, or for every cluster of rows.
+
+    The squared distance to a row is measured by the metric of that row's cluster c,
+    :math:`\hat D(x, x_j) = (x - x_j)^\top M_{c(j)} (x - x_j)`. All metrics minimise LMNN's
+    objective together, which makes their distances comparable; they begin with the single metric
+    of `LMNN`. The problem is convex, and `gap_` proves how far the result is from the optimum.
+    There is no single map and no symmetric distance: it is a classifier.
+
+    Parameters
+    ----------
+    n_neighbors : int
+        Target neighbours of each row, and neighbours that vote.
+    clusters : "class", int or array of shape (n_rows,)
+        A metric for each class, as in most of the paper's experiments; for each of so many
+        clusters found by k-means; or for each value of a given array.
+    push, margin, scale
+        As in `LMNN`.
+    max_iter : int
+        Iterations allowed, for the single metric and again for all together.
+    tol : float
+        Converged when the objective is proved to be within this share of the optimum.
+    validation_fraction : float, optional
+        Share of each class held out; learning stops when their error rate no longer falls, and
+        the metrics with the lowest are kept. Many metrics overfit sooner than one.
+    random_state : int, RandomState or None
+        Decides which rows are held out, and where k-means begins.
+    n_jobs : int, optional
+        Threads; None uses all cores. The result does not depend on it.
+    verbose : int
+        1 shows progress.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_clusters, n_features, n_features)
+        L of each cluster, for X as it was given.
+    clusters_ : int array of shape (n_rows,)
+        The cluster of each training row.
+    classes_ : array of shape (n_classes,)
+        The labels in sorted order.
+    objective_, gap_, converged_, n_iter_, history_, scale_
+        As in `LMNN`, for all metrics together.
+
+    References
+    ----------
+    K. Q. Weinberger, L. K. Saul, Distance metric learning for large margin nearest neighbor
+    classification, JMLR 10, 2009, section 5.2.
+
+    Examples
+    --------
+    >>> import likewise as lw
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> local = lw.MultiMetricLMNN().fit(X[::2], y[::2])
+    >>> local.components_.shape
+    (3, 4, 4)
+    >>> local.score(X[1::2], y[1::2]) > 0.9
+    True
+    """
+
+    _rules: ClassVar = {
+        "n_neighbors": at_least(1),
+        "clusters": either(
+            one_of("class"),
+            at_least(1),
+            Rule("an array", lambda v: hasattr(v, "__len__") and not isinstance(v, str)),
+        ),
+        "push": Rule(
+            "a number between 0 and 1, both excluded",
+            lambda v: between(0, 1).holds(v) and 0 < v < 1,
+        ),
+        "margin": positive(),
+        "scale": either(one_of("auto"), positive()),
+        "max_iter": at_least(1),
+        "tol": positive(),
+        "validation_fraction": either(
+            none(), Rule("a number between 0 and 1", lambda v: between(0, 1).holds(v) and 0 < v < 1)
+        ),
+        "n_jobs": job_count(),
+    }
+
+    def __init__(
+        self,
+        n_neighbors: int = 3,
+        *,
+        clusters: str | int | ArrayLike = "class",
+        push: float = 0.5,
+        margin: float = 1.0,
+        scale: str | float = "auto",
+        max_iter: int = 500,
+        tol: float = 0.01,
+        validation_fraction: float | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.clusters = clusters
+        self.push = push
+        self.margin = margin
+        self.scale = scale
+        self.max_iter = max_iter
+        self.tol = tol
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    # -- learning --------------------------------------------------------------------------------
+
+    @fitting
+    def fit(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The data.
+        y : array-like of shape (n_rows,)
+            Labels of at least two classes, each with more than `n_neighbors` rows.
+        sample_weight : array-like of shape (n_rows,), optional
+            How much each row counts as an anchor.
+
+        Returns
+        -------
+        MultiMetricLMNN
+            The fitted classifier.
+        """
+        X, codes, classes = check_labelled(self, X, y)
+        weights = check_weights(sample_weight, len(X))
+        clusters = self._clusters_of(X, codes)
+        kept, held = np.arange(len(X)), np.empty(0, dtype=np.int64)
+        if self.validation_fraction is not None:
+            kept, held = split_off(
+                codes, classes, self.validation_fraction, self.n_neighbors, self.random_state
+            )
+        single = LMNN(
+            self.n_neighbors,
+            push=self.push,
+            margin=self.margin,
+            scale=self.scale,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+        ).fit(X[kept], classes[codes[kept]], weights[kept])
+        with single_threaded_blas():
+            L = self._learn_together(X, codes, classes, clusters, weights, kept, held, single)
+        # A cluster whose rows are all held out, or pull nothing, keeps the single metric.
+        self.components_ = np.stack([canonical_form(one) for one in L]).astype(X.dtype)
+        self.classes_, self.clusters_, self.scale_ = classes, clusters, single.scale_
+        self._rows, self._codes = X, codes
+        return self
+
+    def _learn_together(
+        self,
+        X: Array,
+        codes: Index,
+        classes: Array,
+        clusters: Index,
+        weights: Reals,
+        kept: Index,
+        held: Index,
+        single: LMNN,
+    ) -> Array:
+        """Minimise over all metrics at once, from the single one, and return the L of each."""
+        data = CentredRows.of(X[kept]).scaled(single.scale_)
+        teacher = LabelTeacher(
+            codes[kept], classes, weights[kept], self.n_neighbors, self.margin, self.n_jobs
+        )
+        first = start_components("pca", data.rows, teacher.codes, X.shape[1])
+        told = teacher.tell(data.mapped(first, self.n_jobs))
+        objective = SeveralMetrics(
+            data.rows,
+            told.near,
+            GroupedPairs.none(len(kept)),
+            told.weights,
+            self.push,
+            self.margin,
+            n_jobs=self.n_jobs,
+            clusters=clusters[kept],
+            n_clusters=int(clusters.max()) + 1,
+        )
+        coordinates = Coordinates.pulled_alike(objective)
+        find = ImpostorsByCluster(
+            codes[kept], clusters[kept], told.near, told.weights > 0, self.margin, self.n_jobs
+        )
+
+        def components(x: Array) -> Array:
+            return np.asarray(x @ coordinates.forth * single.scale_)
+
+        def error(x: Array) -> float:
+            """Judge by the rows held out."""
+            metrics = LocalMetrics(X[kept], codes[kept], clusters[kept], components(x), self.n_jobs)
+            _, index = metrics.nearest(X[held], self.n_neighbors)
+            winners, _ = vote(codes[kept][index], len(classes))
+            return float(np.mean(winners != codes[held]))
+
+        found = self._solve(
+            working_set_lbfgs,
+            LMNNProblem(replace(objective, X=coordinates.X), find),
+            np.stack(
+                [single.components_ / single.scale_ @ coordinates.back] * objective.n_clusters
+            ),
+            fitted=lambda x: {"components_": components(x)},
+            tol=self.tol,
+            margin=self.margin,
+            judge=error if len(held) else None,
+        )
+        self.gap_ = float(found.gap or 0.0)
+        return components(found.x)
+
+    def _clusters_of(self, X: Array, codes: Index) -> Index:
+        """Return the cluster of each row."""
+        if isinstance(self.clusters, str):
+            return codes
+        if np.ndim(self.clusters):
+            given = np.asarray(self.clusters)
+            if given.shape != (len(X),):
+                raise ValueError(
+                    f"clusters has shape {given.shape}, but X has {len(X)} rows: one value a row "
+                    "is needed."
+                )
+            return codes_of(given)[1]
+        wanted = int(self.clusters)  # type: ignore[arg-type]
+        if wanted > len(X):
+            raise ValueError(
+                f"clusters={wanted} is not allowed: X has {len(X)} rows, and there cannot be more "
+                "clusters."
+            )
+        from sklearn.cluster import KMeans
+
+        found = KMeans(wanted, n_init=10, random_state=self.random_state).fit_predict(X)
+        return codes_of(found)[1]
+
+    # -- deciding --------------------------------------------------------------------------------
+
+    def kneighbors(self, X: TableLike, n_neighbors: int | None = None) -> tuple[Array, Index]:
+        """Return distances to, and row numbers of, the nearest training rows, nearest first.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+            Rows to look up.
+        n_neighbors : int, optional
+            How many; by default as many as vote.
+
+        Returns
+        -------
+        distances, index : arrays of shape (n_queries, n_neighbors)
+            Each distance by the metric of the training row's cluster; not squared.
+        """
+        check_is_fitted(self)
+        X = check_rows(self, X, reset=False)
+        wanted = self.n_neighbors if n_neighbors is None else n_neighbors
+        rule = between(1, len(self._rows))
+        check_parameters("MultiMetricLMNN", {"n_neighbors": wanted}, {"n_neighbors": rule})
+        squares, index = self._metrics().nearest(X, int(wanted))
+        return np.sqrt(squares).astype(X.dtype), index
+
+    def predict(self, X: TableLike) -> Array:
+        """Return the label that the neighbours of each row vote for.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        array of shape (n_queries,)
+            Labels, as in `classes_`.
+        """
+        winners = self._vote(X)[0]
+        return np.asarray(self.classes_[winners])
+
+    def predict_proba(self, X: TableLike) -> Array:
+        """Return each class's share of the votes that decided.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        array of shape (n_queries, n_classes)
+            Shares in the order of `classes_`.
+        """
+        counts = self._vote(X)[1]
+        return np.asarray(counts / counts.sum(axis=1, keepdims=True))
+
+    def energies(self, X: TableLike) -> Reals:
+        """Return what each label would cost each row; see `EnergyClassifier`.
+
+        Distances from training rows to a row x are by the metric that x would have: that of its
+        nearest target in the class that is tried.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        array of shape (n_queries, n_classes)
+            Energies in the order of `classes_`.
+        """
+        check_is_fitted(self)
+        X = check_rows(self, X, reset=False)
+        return self._metrics().energies(
+            X, len(self.classes_), self.n_neighbors, push=self.push, margin=self.margin
+        )
+
+    def predict_by_energy(self, X: TableLike) -> Array:
+        """Return the label of least energy for each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        array of shape (n_queries,)
+            Labels, as in `classes_`.
+        """
+        least = self.energies(X).argmin(axis=1)
+        return np.asarray(self.classes_[least])
+
+    def _vote(self, X: TableLike) -> tuple[Index, Index]:
+        _, index = self.kneighbors(X)
+        return vote(self._codes[index], len(self.classes_))
+
+    def _metrics(self) -> LocalMetrics:
+        return LocalMetrics(self._rows, self._codes, self.clusters_, self.components_, self.n_jobs)

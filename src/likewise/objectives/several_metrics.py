@@ -1,0 +1,119 @@
+"""LMNN's objective where every cluster of rows has a metric of its own, and its certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise import _kernels
+from likewise.objectives._rows import map_rows, slope_in_components
+from likewise.objectives.large_margin import Costs, GroupedPairs, LargeMargin
+from likewise.objectives.large_margin_bound import Bound, LargeMarginBound
+
+Array = NDArray[Any]
+Index = NDArray[np.int64]
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class SeveralMetrics(LargeMargin):
+    """The same costs as `LargeMargin`, a pair being measured by the metric of its second row.
+
+    A point is the maps of all clusters, an array of shape (n_clusters, n_components, n_features).
+
+    Parameters
+    ----------
+    clusters : int array of shape (n_rows,)
+        The cluster of each row.
+    n_clusters : int
+        How many there are.
+    """
+
+    clusters: Index = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    n_clusters: int = 1
+
+    def mapped(self, L: Array) -> Array:
+        """Return the rows as each of the metrics sees them."""
+        return np.stack([map_rows(self.X, one, self.n_jobs, self.X.dtype) for one in L])
+
+    def distances(self, Z: Array, pairs: GroupedPairs) -> Reals:
+        """Return the squared distances of pairs, each by the metric of its second row."""
+        found = np.empty(len(pairs))
+        for cluster, part in self._parts(pairs.cols):
+            found[part] = _kernels.pair_sqdist(
+                Z[cluster], pairs.rows[part], pairs.cols[part], n_jobs=self.n_jobs
+            )
+        return found
+
+    def value_and_gradient(self, L: Array) -> tuple[float, Array]:
+        """Return the cost under all maps, and its slope in each."""
+        Z = self.mapped(L)
+        costs = self.costs(self.distances(Z, self.near), self.distances(Z, self.far))
+        spreads = self._spreads(Z, costs)
+        slopes = [slope_in_components(spread, self.X, self.n_jobs) for spread in spreads]
+        return costs.value, np.stack(slopes)
+
+    def slopes_in_matrices(self, costs: Costs) -> Array:
+        """Return the slope in the matrix of each metric."""
+        spreads = self._spreads(np.broadcast_to(self.X, (self.n_clusters, *self.X.shape)), costs)
+        slopes = [slope_in_components(spread, self.X, self.n_jobs) / 2 for spread in spreads]
+        return np.stack([(slope + slope.T) / 2 for slope in slopes])
+
+    def pull_slopes(self) -> Array:
+        """Return the slope of the pull in each matrix."""
+        near = np.repeat(self.weights, np.diff(self.near.start)) * (1 - self.push)
+        return self.slopes_in_matrices(Costs(0.0, near, np.zeros(len(self.far))))
+
+    def _spreads(self, Z: Array, costs: Costs) -> Iterator[Array]:
+        """Yield half the slope in the rows as each metric maps them."""
+        near = np.flatnonzero(costs.near)
+        far = np.flatnonzero(costs.far)
+        rows = np.concatenate([self.near.rows[near], self.far.rows[far]])
+        cols = np.concatenate([self.near.cols[near], self.far.cols[far]])
+        weights = np.concatenate([costs.near[near], costs.far[far]])
+        for cluster, part in self._parts(cols):
+            yield _kernels.laplacian_apply(
+                Z[cluster], rows[part], cols[part], weights[part], n_jobs=self.n_jobs
+            )
+
+    def _parts(self, cols: Index) -> Iterator[tuple[int, Index]]:
+        """Yield each cluster, and the pairs whose second row belongs to it."""
+        cluster_of = self.clusters[cols]
+        order = np.argsort(cluster_of, kind="stable")
+        ends = np.cumsum(np.bincount(cluster_of, minlength=self.n_clusters))
+        yield from enumerate(np.split(order, ends[:-1]))
+
+
+class SeveralMetricsBound:
+    """A number that no metrics of the clusters can undercut together.
+
+    As in `LargeMarginBound`, with the largest s that makes P + sQ positive semi-definite for all
+    of the clusters.
+
+    Parameters
+    ----------
+    objective : SeveralMetrics
+        Data, targets and weights.
+    """
+
+    def __init__(self, objective: SeveralMetrics) -> None:
+        self._bounds = [LargeMarginBound(objective.X, pull) for pull in objective.pull_slopes()]
+
+    def __call__(self, objective: SeveralMetrics, near: Reals, far: Reals) -> Bound:
+        """Return what the slopes of the objective's hinges prove at these squared distances."""
+        pairs = objective.far
+        felt = np.empty(len(pairs), dtype=bool)
+        for cluster, part in objective._parts(pairs.cols):
+            felt[part] = self._bounds[cluster].felt(pairs.rows[part], pairs.cols[part])
+        objective = replace(objective, far=pairs.chosen(felt))
+        slopes = objective.costs(near, far[felt], pull=0.0)
+        dual = -objective.margin * float(slopes.far.sum())
+        least = min(
+            bound.least(Q)
+            for bound, Q in zip(self._bounds, objective.slopes_in_matrices(slopes), strict=True)
+        )
+        return Bound(dual, dual if least >= -1 else dual / -least)

@@ -1,0 +1,251 @@
+"""Several metrics at once: objective, slopes, search, certificate and decisions, by plain loops."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from sklearn.datasets import make_moons
+
+import likewise as lw
+from likewise.batch._lmnn_problem import ImpostorsByCluster
+from likewise.neighbors import TooManyPairs
+from likewise.objectives import GroupedPairs, SeveralMetrics, SeveralMetricsBound
+
+
+def data(n=24, d=3, n_classes=2, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % n_classes
+    return rng.normal(size=(n, d)) + rng.normal(size=(n_classes, d))[y], y
+
+
+def targets_of(X, y, k):
+    """The k nearest rows of the same class, row by row."""
+    return [
+        sorted(
+            (j for j in range(len(X)) if j != i and y[j] == y[i]),
+            key=lambda j, i=i: (np.square(X[i] - X[j]).sum(), j),
+        )[:k]
+        for i in range(len(X))
+    ]
+
+
+def loop_objective(X, y, clusters, Ls, k, push, margin):
+    """The paper's Eq. (14) with the distances of Eq. (16)."""
+
+    def D(i, j):  # noqa: N802
+        return np.square(Ls[clusters[j]] @ (X[i] - X[j])).sum()
+
+    total = 0.0
+    for i, targets in enumerate(targets_of(X, y, k)):
+        for j in targets:
+            total += (1 - push) * D(i, j)
+            for row in range(len(X)):
+                if y[row] != y[i]:
+                    total += push * max(0.0, margin + D(i, j) - D(i, row))
+    return total
+
+
+def objective_of(X, y, clusters, k, push=0.4, margin=1.5, width=0.0):
+    """All impostors there are as far pairs."""
+    targets = np.array(targets_of(X, y, k))
+    rows, cols = np.nonzero(y[:, None] != y)
+    return SeveralMetrics(
+        X,
+        GroupedPairs(np.repeat(np.arange(len(X)), k), targets.ravel(), np.arange(len(X) + 1) * k),
+        GroupedPairs.sorted_by(rows, len(X), rows, cols),
+        np.ones(len(X)),
+        push,
+        margin,
+        width,
+        clusters=clusters,
+        n_clusters=int(clusters.max()) + 1,
+    )
+
+
+@pytest.mark.parametrize("n_clusters", [1, 3])
+def test_value_and_slope(n_clusters):
+    X, y = data()
+    rng = np.random.default_rng(1)
+    clusters = rng.permutation(np.arange(len(X)) % n_clusters)
+    Ls = rng.normal(size=(n_clusters, 2, 3))
+    value, _ = objective_of(X, y, clusters, 2).value_and_gradient(Ls)
+    assert value == pytest.approx(loop_objective(X, y, clusters, Ls, 2, 0.4, 1.5), rel=1e-12)
+    smooth = objective_of(X, y, clusters, 2, width=0.5)
+    _, gradient = smooth.value_and_gradient(Ls)
+    for index in np.ndindex(Ls.shape):
+        step = np.zeros_like(Ls)
+        step[index] = 1e-6
+        change = smooth.value_and_gradient(Ls + step)[0] - smooth.value_and_gradient(Ls - step)[0]
+        assert gradient[index] == pytest.approx(change / 2e-6, rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("by", ["class", "k-means like"])
+def test_the_search_finds_every_impostor(by):
+    X, y = data(60, n_classes=3)
+    rng = np.random.default_rng(2)
+    clusters = y if by == "class" else rng.integers(0, 4, len(X))
+    Ls = rng.normal(size=(clusters.max() + 1, 3, 3))
+    objective = objective_of(X, y, clusters, 2)
+    Z = objective.mapped(Ls)
+    near = objective.distances(Z, objective.near)
+    active = rng.random(len(X)) < 0.8
+    find = ImpostorsByCluster(y, clusters, objective.near, active, 1.5, None)
+    far, sqdist = find(Z, near, 0.1)
+    expected = [
+        (i, row)
+        for i in range(len(X))
+        for row in range(len(X))
+        if active[i]
+        and y[i] != y[row]
+        and np.square(Ls[clusters[row]] @ (X[i] - X[row])).sum()
+        < 1.1 * (1.5 + near[2 * i : 2 * i + 2].max())
+    ]
+    assert list(zip(far.rows.tolist(), far.cols.tolist(), strict=True)) == expected
+    np.testing.assert_allclose(sqdist, objective.distances(Z, far), rtol=1e-10)
+    find.limit = len(expected) - 1
+    with pytest.raises(TooManyPairs):
+        find(Z, near, 0.1)
+
+
+def optimum(X, y, clusters, k, push, margin):
+    """The semidefinite programme, by CVXPY."""
+    n_clusters = int(clusters.max()) + 1
+    Ms = [cp.Variable((X.shape[1],) * 2, PSD=True) for _ in range(n_clusters)]
+
+    def D(i, j):  # noqa: N802
+        return cp.sum(cp.multiply(Ms[clusters[j]], np.outer(X[i] - X[j], X[i] - X[j])))
+
+    terms = []
+    for i, targets in enumerate(targets_of(X, y, k)):
+        for j in targets:
+            terms.append((1 - push) * D(i, j))
+            terms += [
+                push * cp.pos(margin + D(i, j) - D(i, row))
+                for row in range(len(X))
+                if y[row] != y[i]
+            ]
+    problem = cp.Problem(cp.Minimize(cp.sum(cp.hstack(terms))))
+    return problem.solve(solver=cp.CLARABEL)
+
+
+@pytest.mark.parametrize("clusters", ["class", 2])
+def test_the_optimum_of_the_semidefinite_programme(clusters):
+    X, y = data(24, 2)
+    model = lw.MultiMetricLMNN(
+        1, clusters=clusters, scale=1.0, tol=1e-3, max_iter=3000, random_state=0
+    ).fit(X, y)
+    best = optimum(X, y, model.clusters_, 1, 0.5, 1.0)
+    assert model.converged_
+    assert best * (1 - 1e-6) <= model.objective_ <= best * (1 + 1e-3)
+    assert model.objective_ * (1 - model.gap_) <= best * (1 + 1e-6)
+    assert model.objective_ == pytest.approx(
+        loop_objective(X, y, model.clusters_, model.components_, 1, 0.5, 1.0), rel=1e-9
+    )
+    assert model.objective_ < lw.LMNN(1, scale=1.0, tol=1e-3).fit(X, y).objective_
+
+
+def test_the_bound_is_never_above_the_optimum():
+    X, y = data(24, 2)
+    best = optimum(X, y, y, 1, 0.4, 1.5)
+    rng = np.random.default_rng(3)
+    for width in (0.01, 0.3, 3.0):
+        objective = objective_of(X, y, y, 1, width=width)
+        bound = SeveralMetricsBound(objective)
+        for _ in range(10):
+            Z = objective.mapped(rng.normal(size=(2, 2, 2)))
+            near, far = (objective.distances(Z, pairs) for pairs in (objective.near, objective.far))
+            assert bound(objective, near, far).proved <= best * (1 + 1e-6)
+
+
+def test_one_cluster_is_lmnn():
+    X, y = data(40)
+    one = lw.MultiMetricLMNN(2, clusters=np.zeros(len(X), int), tol=1e-4, max_iter=3000).fit(X, y)
+    single = lw.LMNN(2, tol=1e-4, max_iter=3000).fit(X, y)
+    assert one.objective_ == pytest.approx(single.objective_, rel=2e-4)
+
+
+def test_neighbours_by_loops():
+    X, y = data(50, n_classes=3)
+    Q, _ = data(9, seed=5)
+    model = lw.MultiMetricLMNN(2).fit(X, y)
+    distance, index = model.kneighbors(Q, 5)
+    for q, row, found in zip(Q, index, distance, strict=True):
+        every = [
+            np.linalg.norm(model.components_[model.clusters_[j]] @ (q - X[j]))
+            for j in range(len(X))
+        ]
+        assert row.tolist() == np.argsort(every, kind="stable")[:5].tolist()
+        np.testing.assert_allclose(found, np.sort(every)[:5], rtol=1e-9)
+    assert set(model.predict(Q)) <= {0, 1, 2}
+
+
+@pytest.mark.parametrize("clusters", ["class", 4])
+def test_energies_by_loops(clusters):
+    X, y = data(40, n_classes=3)
+    Q, _ = data(7, seed=5)
+    k, push, margin = 2, 0.3, 1.2
+    model = lw.MultiMetricLMNN(k, clusters=clusters, push=push, margin=margin, random_state=0).fit(
+        X, y
+    )
+
+    def D(a, b, cluster):  # noqa: N802
+        return np.square(model.components_[cluster] @ (a - b)).sum()
+
+    own, of = targets_of(X, y, k), model.clusters_
+    expected = np.zeros((len(Q), 3))
+    for t, q in enumerate(Q):
+        for label in range(3):
+            members = np.flatnonzero(y == label).tolist()
+            targets = sorted(members, key=lambda j, q=q: (np.square(X[j] - q).sum(), j))[:k]
+            energy = 0.0
+            for j in targets:
+                energy += (1 - push) * D(q, X[j], of[j])
+                for row in np.flatnonzero(y != label):
+                    energy += push * max(0, margin + D(q, X[j], of[j]) - D(q, X[row], of[row]))
+            for i in np.flatnonzero(y != label):
+                for j in own[i]:
+                    reach = margin + D(X[i], X[j], of[j])
+                    energy += push * max(0, reach - D(X[i], q, of[targets[0]]))
+            expected[t, label] = energy
+    np.testing.assert_allclose(model.energies(Q), expected, rtol=1e-9)
+    assert model.predict_by_energy(Q).tolist() == expected.argmin(axis=1).tolist()
+
+
+def test_local_metrics_bend_with_the_data():
+    """Two half moons: no single metric follows them, a few do."""
+    X, y = make_moons(400, noise=0.15, random_state=0)
+    single = lw.LMNN(3).fit(X[::2], y[::2])
+    local = lw.MultiMetricLMNN(3, clusters=8, random_state=0).fit(X[::2], y[::2])
+    assert local.objective_ < 0.85 * single.objective_
+    assert local.score(X[1::2], y[1::2]) > 0.95
+
+
+def test_held_out_rows_stop_it():
+    X, y = data(120, 6, seed=3)
+    stopped = lw.MultiMetricLMNN(2, validation_fraction=0.3, random_state=0).fit(X, y)
+    assert stopped.components_.shape == (2, 6, 6)
+    assert len(stopped.clusters_) == len(X)
+    assert stopped.predict(X).shape == y.shape
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"clusters": 0}, "clusters"),
+        ({"clusters": "classes"}, "clusters"),
+        ({"clusters": 99}, "clusters=99 is not allowed: X has 24 rows"),
+        ({"clusters": [0, 1]}, r"clusters has shape \(2,\), but X has 24 rows"),
+        ({"n_neighbors": 12}, "12"),
+        ({"push": 1.0}, "push"),
+        ({"validation_fraction": 0.95}, "validation_fraction=0.95 would hold out"),
+    ],
+)
+def test_bad_input(wrong, sentence):
+    X, y = data()
+    with pytest.raises(ValueError, match=sentence):
+        lw.MultiMetricLMNN(**wrong).fit(X, y)
+
+
+def test_more_neighbours_than_rows():
+    X, y = data()
+    with pytest.raises(ValueError, match=r"n_neighbors=25 .* from 1 to 24"):
+        lw.MultiMetricLMNN(2).fit(X, y).kneighbors(X, 25)
