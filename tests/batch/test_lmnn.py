@@ -5,6 +5,7 @@ import warnings
 import cvxpy as cp
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 import likewise as lw
@@ -447,3 +448,12 @@ def test_complaints(options, learn, sentence):
     model = lw.LMNN(**{"n_neighbors": 3, **options})
     with pytest.raises(ValueError, match=sentence):
         model.fit(X, y) if learn is None else learn(model, X, y)
+
+
+@pytest.mark.parametrize("d", [2, 5])
+def test_trees_learn_what_comparing_learns(d):
+    X, y = load_iris(return_X_y=True)
+    X = X[:, :d] if d < 4 else np.column_stack([X, X[:, 0] * X[:, 1]])
+    brute, tree = (lw.LMNN(3, neighbors=how).fit(X, y) for how in ("brute", "tree"))
+    assert brute.components_.tobytes() == tree.components_.tobytes()
+    assert brute.objective_ == tree.objective_

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from likewise import _kernels, neighbors
+from likewise.neighbors._rows import Algorithm
 from likewise.objectives import (
     Bound,
     GroupedPairs,
@@ -59,6 +60,8 @@ class ImpostorsByLabel:
         The anchors that count.
     margin : float
     n_jobs : int or None
+    algorithm : {"auto", "brute", "tree"}
+        How the search is done.
     """
 
     def __init__(
@@ -68,16 +71,22 @@ class ImpostorsByLabel:
         active: NDArray[np.bool_],
         margin: float,
         n_jobs: int | None,
+        algorithm: Algorithm = "auto",
     ) -> None:
         self.labels, self.targets, self.active = labels, targets, active
-        self.margin, self.n_jobs = margin, n_jobs
+        self.margin, self.n_jobs, self.algorithm = margin, n_jobs, algorithm
         self.limit = max(_LEAST_LIMIT, _PAIRS_PER_ROW * len(labels))
 
     def __call__(self, Z: Array, near: Reals, slack: float) -> tuple[GroupedPairs, Reals]:
         widest = np.maximum.reduceat(near, self.targets.start[:-1])
         radius2 = np.where(self.active, (self.margin + widest) * (1 + slack), 0.0)
         rows, cols, sqdist = neighbors.within_radius_of_other_class(
-            Z, self.labels, radius2, max_pairs=self.limit, n_jobs=self.n_jobs
+            Z,
+            self.labels,
+            radius2,
+            max_pairs=self.limit,
+            algorithm=self.algorithm,
+            n_jobs=self.n_jobs,
         )
         # A set that once grew to this size by small steps is no flood.
         self.limit = max(self.limit, 4 * len(rows))

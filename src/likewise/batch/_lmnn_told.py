@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from likewise.batch._lmnn_problem import FindImpostors, GivenImpostors, ImpostorsByLabel
 from likewise.constraints import Triplets, target_neighbors
+from likewise.neighbors._rows import Algorithm
 from likewise.objectives import GroupedPairs
 
 Array = NDArray[Any]
@@ -44,14 +45,17 @@ class LabelTeacher:
         n_neighbors: int,
         margin: float,
         n_jobs: int | None,
+        algorithm: Algorithm = "auto",
     ) -> None:
         self.codes: Index | None = codes
         self.labels, self.weights, self.n_neighbors = classes[codes], weights, n_neighbors
-        self.margin, self.n_jobs = margin, n_jobs
+        self.margin, self.n_jobs, self.algorithm = margin, n_jobs, algorithm
 
     def tell(self, Z: Array) -> Told:
         """Choose target neighbours among the mapped rows."""
-        targets = target_neighbors(Z, self.labels, self.n_neighbors, n_jobs=self.n_jobs)
+        targets = target_neighbors(
+            Z, self.labels, self.n_neighbors, algorithm=self.algorithm, n_jobs=self.n_jobs
+        )
         n_rows, k = targets.shape
         near = GroupedPairs(
             np.repeat(np.arange(n_rows), k),
@@ -59,7 +63,9 @@ class LabelTeacher:
             np.arange(0, n_rows * k + 1, k),
         )
         assert self.codes is not None
-        find = ImpostorsByLabel(self.codes, near, self.weights > 0, self.margin, self.n_jobs)
+        find = ImpostorsByLabel(
+            self.codes, near, self.weights > 0, self.margin, self.n_jobs, self.algorithm
+        )
         return Told(near, self.weights, find)
 
 

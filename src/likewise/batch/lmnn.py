@@ -33,6 +33,7 @@ from likewise.batch._lmnn_told import LabelTeacher, Teacher, Told, TripletTeache
 from likewise.batch._lmnn_validation import HeldOut, HeldOutError, split_off
 from likewise.constraints import as_triplets
 from likewise.metric import canonical_components, canonical_form
+from likewise.neighbors._rows import ALGORITHMS, Algorithm
 from likewise.objectives import GroupedPairs, LargeMargin, Shrinkage
 from likewise.solvers import Solution, projected_subgradient, working_set_lbfgs
 
@@ -76,6 +77,9 @@ class LMNN(MetricLearner):
     solver : {"auto", "lbfgs", "projected"}
         L-BFGS on L, which "auto" takes, or the paper's projected subgradient method on M, which
         is much slower.
+    neighbors : {"auto", "brute", "tree"}
+        How targets and impostors are searched: by comparing all rows, by trees (faster for a great
+        many rows of two or three features), or by what is faster. The result is the same.
     max_iter : int
         Iterations allowed, for each pass.
     tol : float
@@ -141,6 +145,7 @@ class LMNN(MetricLearner):
         "shrinkage": non_negative(),
         "n_passes": at_least(1),
         "solver": one_of("auto", "lbfgs", "projected"),
+        "neighbors": one_of(*ALGORITHMS),
         "max_iter": at_least(1),
         "tol": positive(),
         "validation_fraction": either(
@@ -161,6 +166,7 @@ class LMNN(MetricLearner):
         shrinkage: float = 0.0,
         n_passes: int = 1,
         solver: str = "auto",
+        neighbors: Algorithm = "auto",
         max_iter: int = 500,
         tol: float = 0.01,
         validation_fraction: float | None = None,
@@ -177,6 +183,7 @@ class LMNN(MetricLearner):
         self.shrinkage = shrinkage
         self.n_passes = n_passes
         self.solver = solver
+        self.neighbors = neighbors
         self.max_iter = max_iter
         self.tol = tol
         self.validation_fraction = validation_fraction
@@ -212,7 +219,15 @@ class LMNN(MetricLearner):
             )
             held_out = HeldOut(X[left], codes[left], codes[kept])
             X, codes, weights = X[kept], codes[kept], check_weights(weights[kept], len(kept))
-        teacher = LabelTeacher(codes, classes, weights, self.n_neighbors, self.margin, self.n_jobs)
+        teacher = LabelTeacher(
+            codes,
+            classes,
+            weights,
+            self.n_neighbors,
+            self.margin,
+            self.n_jobs,
+            self.neighbors,
+        )
         return self._learn(X, teacher, held_out)
 
     @fitting

@@ -23,6 +23,7 @@ from likewise._validation import (
 )
 from likewise.constraints._chunks import split_by
 from likewise.constraints._tuples import Index, Pairs, Triplets
+from likewise.neighbors._rows import Algorithm
 
 Array = NDArray[Any]
 
@@ -33,16 +34,24 @@ _PAIRS_AT_ONCE = 1 << 22
 
 
 def target_neighbors(
-    X: TableLike, y: ArrayLike, n_neighbors: int = 3, *, n_jobs: int | None = None
+    X: TableLike,
+    y: ArrayLike,
+    n_neighbors: int = 3,
+    *,
+    algorithm: Algorithm = "auto",
+    n_jobs: int | None = None,
 ) -> Index:
     """Return for each row its `n_neighbors` nearest rows of the same class, nearest first.
+
+    `algorithm` is that of `likewise.neighbors.nearest`.
 
     Examples
     --------
     >>> target_neighbors([[0.0], [1.0], [5.0], [6.0]], ["a", "a", "b", "b"], 1).ravel()
     array([1, 0, 3, 2])
     """
-    return _nearest_of_own_class(_Labelled.checked(X, y), n_neighbors, "n_neighbors", n_jobs)
+    data = _Labelled.checked(X, y)
+    return _nearest_of_own_class(data, n_neighbors, "n_neighbors", n_jobs, algorithm)
 
 
 def random_pairs(
@@ -221,7 +230,9 @@ def _codes_and_classes(y: Any) -> tuple[Array, Index]:
     return codes_of(labels)
 
 
-def _nearest_of_own_class(data: _Labelled, count: int, name: str, n_jobs: int | None) -> Index:
+def _nearest_of_own_class(
+    data: _Labelled, count: int, name: str, n_jobs: int | None, algorithm: Algorithm = "auto"
+) -> Index:
     """Return for each row the `count` nearest of its class; `name` is what the user calls it."""
     check_parameters("a search", {name: count}, {name: at_least(1)})
     sizes = data.sizes()
@@ -238,7 +249,9 @@ def _nearest_of_own_class(data: _Labelled, count: int, name: str, n_jobs: int | 
     for members in data.members():
         if len(members) > _SMALL_CLASS:
             rows = data.X[members]
-            _, index = neighbors.nearest(rows, rows, count, exclude_self=True, n_jobs=n_jobs)
+            _, index = neighbors.nearest(
+                rows, rows, count, exclude_self=True, algorithm=algorithm, n_jobs=n_jobs
+            )
             found[members] = members[index]
             continue
         waiting.append(members)
