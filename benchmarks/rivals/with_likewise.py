@@ -91,3 +91,23 @@ def itml(threads):
         return {"M": model.fit_pairs(data["X"], data["pairs"], data["same"]).mahalanobis_matrix()}
 
     return learn
+
+
+def mcml(threads):
+    from likewise import MCML
+
+    def learn(data):
+        model = MCML(tol=float(data["tol"]), n_jobs=threads)
+        return {"L": model.fit(data["X"], data["y"]).components_}
+
+    return learn
+
+
+def mmc(threads, diagonal=False):
+    from likewise import MMC
+
+    def learn(data):
+        model = MMC(diagonal=diagonal, shrinkage=0.0)
+        return {"M": model.fit_pairs(data["X"], data["pairs"], data["same"]).mahalanobis_matrix()}
+
+    return learn

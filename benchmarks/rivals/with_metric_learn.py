@@ -44,3 +44,15 @@ def itml_pairs(threads):
         return {"M": model.get_mahalanobis_matrix()}
 
     return fit
+
+
+def mmc_pairs(threads, diagonal=False):
+    import numpy as np
+    from metric_learn import MMC
+
+    def fit(data):
+        model = MMC(diagonal=diagonal, max_iter=1000)
+        model.fit(data["X"][data["pairs"]], np.where(data["same"], 1, -1))
+        return {"M": model.get_mahalanobis_matrix()}
+
+    return fit

@@ -130,7 +130,7 @@ class Learner(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         if found.status != "converged":
             how = _HOW_IT_ENDED[found.status].format(n_iter=found.n_iter)
             if found.gap is not None:
-                how += f" (proved: at most {found.gap:.2g} of the objective above the optimum)"
+                how += f" (proved: at most {found.gap:.2g} of the objective from the optimum)"
             warn_user(f"{type(self).__name__} {how}.", ConvergenceWarning)
         self.objective_ = float(found.value)
         self.n_iter_ = found.n_iter

@@ -1,13 +1,17 @@
 """Metrics learned from a whole data set at once: one class per file."""
 
+from likewise.batch.dml_eig import DMLEig
 from likewise.batch.doublet_svm import DoubletSVM
 from likewise.batch.euclidean import Euclidean
 from likewise.batch.fda import FDA
 from likewise.batch.itml import ITML
 from likewise.batch.lmnn import LMNN
+from likewise.batch.mcml import MCML
+from likewise.batch.mmc import MMC
 from likewise.batch.multi_metric_lmnn import MultiMetricLMNN
 from likewise.batch.nca import NCA
 from likewise.batch.pcml import PCML
+from likewise.batch.plml import PLML
 from likewise.batch.rca import RCA
 from likewise.batch.triplet_svm import TripletSVM
 from likewise.batch.whitening import Whitening
@@ -16,9 +20,13 @@ __all__ = [
     "FDA",
     "ITML",
     "LMNN",
+    "MCML",
+    "MMC",
     "NCA",
     "PCML",
+    "PLML",
     "RCA",
+    "DMLEig",
     "DoubletSVM",
     "Euclidean",
     "MultiMetricLMNN",

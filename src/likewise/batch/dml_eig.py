@@ -39,7 +39,7 @@ class DMLEig(AlikeSpreadLearner):
     max_iter : int
         Steps of the solver.
     tol : float
-        Stop when the objective is certified to be within this share of its maximum.
+        Stop when `gap_` is at most this.
     random_state : int, RandomState or None
         Draws pairs.
     verbose : bool
@@ -54,7 +54,8 @@ class DMLEig(AlikeSpreadLearner):
     mu_ : float
         μ.
     gap_ : float
-        Frank and Wolfe's gap: the maximum is at most `objective_` plus this.
+        Frank and Wolfe's gap: the maximum is at most this above `objective_`, as a share of that or
+        of the mean square distance by which the slope weighs pairs, whichever is larger.
     n_iter_, converged_, history_ : int, bool, dict
         How the solver ended, and ``history_["objective"]`` step by step.
 

@@ -36,7 +36,7 @@ class MMC(AlikeSpreadLearner):
     max_iter : int
         Steps of the solver.
     tol : float
-        Stop when the objective is certified to be within this share of its maximum.
+        Stop when `gap_` is at most this.
     random_state : int, RandomState or None
         Draws pairs.
     verbose : bool
@@ -49,7 +49,7 @@ class MMC(AlikeSpreadLearner):
     objective_ : float
         The sum of distances of different pairs.
     gap_ : float
-        The maximum is at most `objective_` plus this.
+        The maximum is at most this share of `objective_` above it.
     n_iter_, converged_, history_ : int, bool, dict
         How the solver ended, and ``history_["objective"]`` step by step.
 

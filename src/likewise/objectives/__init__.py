@@ -5,8 +5,10 @@ from likewise.objectives.different_pairs import DifferentPairs, SoftMinimum, Sum
 from likewise.objectives.energy import energies
 from likewise.objectives.large_margin import GroupedPairs, LargeMargin
 from likewise.objectives.large_margin_bound import Bound, LargeMarginBound, Shrinkage
+from likewise.objectives.local_margin import LocalMarginObjective
 from likewise.objectives.logdet import LogDetProblem
 from likewise.objectives.margin import MarginProblem
+from likewise.objectives.mcml import MCMLObjective
 from likewise.objectives.nca import NCAObjective
 from likewise.objectives.neighbour_choice import NeighbourChoice
 from likewise.objectives.pairs import PairObjective
@@ -20,7 +22,9 @@ __all__ = [
     "GroupedPairs",
     "LargeMargin",
     "LargeMarginBound",
+    "LocalMarginObjective",
     "LogDetProblem",
+    "MCMLObjective",
     "MarginProblem",
     "NCAObjective",
     "NeighbourChoice",

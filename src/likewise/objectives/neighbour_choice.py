@@ -31,8 +31,9 @@ class Choices(NamedTuple):
         The probability that a row picks one of its own class.
     log_sums : array of shape (m,)
         ``log Σ_j exp(-‖L(x_i - x_j)‖²)``.
-    slope : array of the shape of L
-        ``2 Σ_ij w_ij L (x_i - x_j)(x_i - x_j)ᵀ`` for the weights asked for.
+    slope : array
+        ``2 Σ_ij w_ij L (x_i - x_j)(x_i - x_j)ᵀ`` for the weights asked for, of the shape of L; or
+        that without 2L, square.
     """
 
     own_shares: Array
@@ -78,7 +79,9 @@ class NeighbourChoice:
         own = codes[order]
         return cls(np.ascontiguousarray(rows), start[own], stop[own], n_jobs)
 
-    def choices(self, L: Array, *, gains: bool, anchors: Index | None = None) -> Choices:
+    def choices(
+        self, L: Array, *, gains: bool, anchors: Index | None = None, in_matrix: bool = False
+    ) -> Choices:
         """Return what rows pick, and the slope for weights ``w_ij``.
 
         Parameters
@@ -89,31 +92,33 @@ class NeighbourChoice:
             the sum of own shares. False for ``p_ij``: that of minus the sum of `log_sums`.
         anchors : int array, optional
             The rows that pick; None is all.
+        in_matrix : bool
+            Return the slope in ``M = LᵀL`` instead of that in L.
         """
         if anchors is None:
             anchors = np.arange(len(self.X))
         Z = self._mapped(L)
         # The sums W X serve as W Z, too; sums of mapped rows are cheaper if those are short.
-        narrow = 2 * len(L) < self.X.shape[1]
+        narrow = 2 * len(L) < self.X.shape[1] and not in_matrix
         own_shares, log_sums, columns, sums, back = self._sums(
             Z, Z if narrow else self.X, anchors, gains=gains, back=narrow
         )
-        own = slice(None) if len(anchors) == len(self.X) else anchors
-        Z_own, X_own = Z[own], self.X[own]
-        everywhere = Z * columns[:, None]
-        of_anchors = (
-            np.zeros_like(Z_own) if gains else Z_own.copy()
-        )  # the weights of a row sum to 0, 1
+        every = len(anchors) == len(self.X)
+        X_own = self.X if every else self.X[anchors]
+        left, left_own = (self.X, X_own) if in_matrix else (Z, Z if every else Z[anchors])
+        everywhere = left * columns[:, None]
+        # The weights of a row sum to 0 or to 1.
+        of_anchors = np.zeros_like(left_own) if gains else left_own.copy()
         if narrow:
             everywhere -= back
             of_anchors -= sums
         else:
-            of_anchors -= self._mapped(L, sums)
+            of_anchors -= sums if in_matrix else self._mapped(L, sums)
         slope = product_over_rows(everywhere, self.X, self.n_jobs)
         slope += product_over_rows(of_anchors, X_own, self.n_jobs)
         if not narrow:
-            slope -= product_over_rows(Z_own, sums, self.n_jobs)
-        return Choices(own_shares, log_sums, 2 * slope)
+            slope -= product_over_rows(left_own, sums, self.n_jobs)
+        return Choices(own_shares, log_sums, (slope + slope.T) / 2 if in_matrix else 2 * slope)
 
     def _mapped(self, L: Array, rows: Array | None = None) -> Array:
         rows = self.X if rows is None else rows

@@ -5,11 +5,9 @@ from likewise.solvers.adam import adam
 from likewise.solvers.bregman import bregman_cycles
 from likewise.solvers.interior_point import interior_point
 from likewise.solvers.lbfgs import lbfgs
-from likewise.solvers.projected_subgradient import (
-    Bounds,
-    SubgradientProblem,
-    projected_subgradient,
-)
+from likewise.solvers.projected_gradient import fista, nearest_shares
+from likewise.solvers.projected_subgradient import Bounds, SubgradientProblem, projected_subgradient
+from likewise.solvers.psd_factor import minimise_on_psd
 from likewise.solvers.spectrahedron import maximise_on_spectrahedron
 from likewise.solvers.working_set import HingeProblem, Look, working_set_lbfgs
 
@@ -24,9 +22,12 @@ __all__ = [
     "SubgradientProblem",
     "adam",
     "bregman_cycles",
+    "fista",
     "interior_point",
     "lbfgs",
     "maximise_on_spectrahedron",
+    "minimise_on_psd",
+    "nearest_shares",
     "projected_subgradient",
     "working_set_lbfgs",
 ]

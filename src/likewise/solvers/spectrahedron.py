@@ -38,7 +38,8 @@ def maximise_on_spectrahedron(
 
     L-BFGS moves a factor of N, which goes far in few steps; where a direction has been lost and
     would pay, a step of Frank and Wolfe brings it back, so that the end is the global maximum.
-    Their gap, the largest eigenvalue of the slope G less ``⟨G, N⟩``, bounds how much is missing.
+    Their gap, the largest eigenvalue of the slope G less ``⟨G, N⟩``, bounds how much is missing; it
+    is given as a share of the value, or of ``⟨G, N⟩`` where that is larger in size.
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ def maximise_on_spectrahedron(
     max_iter : int
         Steps allowed.
     tol : float
-        Converged when the gap is at most ``tol`` times the size of the value, or of ``⟨G, N⟩``.
+        Converged when the gap is at most this.
     watcher : callable, optional
         Called with an `Iteration`; returns True to stop.
 
@@ -85,8 +86,8 @@ def maximise_on_spectrahedron(
         return stopped
 
     while True:
-        gap, vertex = _gap(slope, F)
-        if gap <= tol * max(abs(value), abs(_inner(slope, F))):
+        gap, vertex = _gap(value, slope, F)
+        if gap <= tol:
             status = "converged"
             break
         steps_left = max_iter - (len(history) - 1)
@@ -98,12 +99,12 @@ def maximise_on_spectrahedron(
         value, slope = objective.value_and_slope(F)
         if stopped or found.status == "interrupted":
             status = "interrupted"
-            gap, _ = _gap(slope, F)
+            gap, _ = _gap(value, slope, F)
             break
         idle = idle + 1 if value - before <= _FLAT * abs(before) else 0
         if idle == _PATIENCE:
             status = "stalled"
-            gap, _ = _gap(slope, F)
+            gap, _ = _gap(value, slope, F)
             break
     return Solution(
         x=F,
@@ -138,16 +139,19 @@ def _inner(slope: Array, F: Array) -> float:
     return float(np.vdot(slope, np.square(F)) if F.ndim == 1 else np.vdot(F @ slope, F))
 
 
-def _gap(slope: Array, F: Array) -> tuple[float, Array]:
+def _gap(value: float, slope: Array, F: Array) -> tuple[float, Array]:
     """Return the gap of Frank and Wolfe, and the vertex zzᵀ (as z) that would gain most."""
+    here = _inner(slope, F)
     if F.ndim == 1:
         best = int(slope.argmax())
-        vertex = np.zeros_like(F)
+        most, vertex = float(slope[best]), np.zeros_like(F)
         vertex[best] = 1.0
-        return float(slope[best]) - _inner(slope, F), vertex
-    last = len(slope) - 1
-    values, vectors = eigh(slope, subset_by_index=(last, last))
-    return float(values[0]) - _inner(slope, F), vectors[:, 0]
+    else:
+        last = len(slope) - 1
+        values, vectors = eigh(slope, subset_by_index=(last, last))
+        most, vertex = float(values[0]), vectors[:, 0]
+    # Rounding may take a largest eigenvalue below a mean of all.
+    return max(0.0, most - here) / max(abs(value), abs(here)), vertex
 
 
 def _towards(objective: Concave, F: Array, vertex: Array, value: float) -> Array:

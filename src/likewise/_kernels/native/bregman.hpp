@@ -16,63 +16,75 @@
 
 namespace likewise {
 
-// A symmetric matrix whose rows are padded with zeros to whole lanes.
+constexpr int kGroup = 8;  // constraints that go through the matrix together
+
+// A symmetric matrix in panels of 16 columns, each from its first row to its last, so that every
+// pass reads memory in order. The last panel is padded with zeros.
 class PaddedMatrix {
   public:
     PaddedMatrix(const double* M, int64_t d)
-        : d_(d), width_((d + kLanes - 1) / kLanes * kLanes), values_(d * width_, 0.0) {
-        for (int64_t i = 0; i < d; ++i) std::copy(M + i * d, M + (i + 1) * d, row(i));
+        : d_(d), width_((d + kPanelWidth - 1) / kPanelWidth * kPanelWidth),
+          values_(d * width_, 0.0) {
+        for (int64_t i = 0; i < d; ++i)
+            for (int64_t j = 0; j < d; ++j) values_[place(i, j)] = M[i * d + j];
     }
 
     int64_t width() const { return width_; }
 
     void write(double* M) const {
         for (int64_t i = 0; i < d_; ++i)
-            for (int64_t j = 0; j <= i; ++j) M[i * d_ + j] = M[j * d_ + i] = values_[i * width_ + j];
+            for (int64_t j = 0; j <= i; ++j) M[i * d_ + j] = M[j * d_ + i] = values_[place(i, j)];
     }
 
-    // out = Mv, as a sum of rows: no sum across lanes, and 64 columns stay in registers.
-    LIKEWISE_INLINE void multiply(const double* v, double* out) {
-        in_tiles<false>(nullptr, 0, v, out);
+    // Rows g of out = M v_g, as sums of the rows of M: no sum across lanes, and every number that
+    // is read serves a whole group. v holds the entries i of all v_g side by side.
+    LIKEWISE_INLINE void multiply(const double* v, double* out) const {
+        for (int64_t j = 0; j < width_; j += kPanelWidth) {
+            Doubles total[kGroup][2] = {};
+            const double *here = values_.data() + place(0, j), *factors = v;
+            for (int64_t i = 0; i < d_; ++i, here += kPanelWidth, factors += kGroup) {
+                const Doubles left = lanes(here), right = lanes(here + kLanes);
+#pragma GCC unroll 8
+                for (int g = 0; g < kGroup; ++g) {
+                    total[g][0] += factors[g] * left;
+                    total[g][1] += factors[g] * right;
+                }
+            }
+            for (int g = 0; g < kGroup; ++g) {
+                lanes(out + g * width_ + j) = total[g][0];
+                lanes(out + g * width_ + j + kLanes) = total[g][1];
+            }
+        }
     }
 
-    // M += sign u u', and then out = Mv, in one pass over M. The same two numbers are multiplied
-    // for both entries of a pair, which keeps M symmetric.
-    LIKEWISE_INLINE void add_outer_and_multiply(const double* u, double sign, const double* v,
-                                                double* out) {
-        in_tiles<true>(u, sign, v, out);
+    // M += sum over the group of signed_u u', both laid out as in `multiply` (u: as its out).
+    LIKEWISE_INLINE void add_outer(const double* u, const double* signed_u) {
+        for (int64_t j = 0; j < width_; j += kPanelWidth) {
+            Doubles added[kGroup][2];
+            for (int g = 0; g < kGroup; ++g) {
+                added[g][0] = lanes(u + g * width_ + j);
+                added[g][1] = lanes(u + g * width_ + j + kLanes);
+            }
+            double* here = values_.data() + place(0, j);
+            const double* factors = signed_u;
+            for (int64_t i = 0; i < d_; ++i, here += kPanelWidth, factors += kGroup) {
+                Doubles left = lanes(here), right = lanes(here + kLanes);
+#pragma GCC unroll 8
+                for (int g = 0; g < kGroup; ++g) {
+                    left += factors[g] * added[g][0];
+                    right += factors[g] * added[g][1];
+                }
+                lanes(here) = left;
+                lanes(here + kLanes) = right;
+            }
+        }
     }
 
   private:
-    double* row(int64_t i) { return values_.data() + i * width_; }
+    static constexpr int64_t kPanelWidth = 2 * kLanes;
 
-    template <bool Update>
-    LIKEWISE_INLINE void in_tiles(const double* u, double sign, const double* v, double* out) {
-        int64_t j = 0;
-        for (; j + 8 * kLanes <= width_; j += 8 * kLanes) tile<8, Update>(u, sign, v, out, j);
-        for (; j + 4 * kLanes <= width_; j += 4 * kLanes) tile<4, Update>(u, sign, v, out, j);
-        for (; j < width_; j += kLanes) tile<1, Update>(u, sign, v, out, j);
-    }
-
-    template <int Count, bool Update>
-    LIKEWISE_INLINE void tile(const double* u, double sign, const double* v, double* out,
-                              int64_t j) {
-        Doubles total[Count] = {}, added[Count] = {};
-        if (Update)
-            for (int c = 0; c < Count; ++c) added[c] = lanes(u + j + c * kLanes);
-        double* here = values_.data() + j;
-        for (int64_t i = 0; i < d_; ++i, here += width_) {
-            const double a = Update ? sign * u[i] : 0.0, b = v[i];
-            for (int c = 0; c < Count; ++c) {
-                Doubles x = lanes(here + c * kLanes);
-                if (Update) {
-                    x += a * added[c];
-                    lanes(here + c * kLanes) = x;
-                }
-                total[c] += b * x;
-            }
-        }
-        for (int c = 0; c < Count; ++c) lanes(out + j + c * kLanes) = total[c];
+    int64_t place(int64_t i, int64_t j) const {
+        return (j / kPanelWidth * d_ + i) * kPanelWidth + j % kPanelWidth;
     }
 
     int64_t d_, width_;
@@ -88,29 +100,52 @@ struct BregmanSweep {
     double *multipliers, *reciprocals;
 };
 
+// Constraints go in groups: the Mv of all are computed at once, each is then corrected by the few
+// updates of its own group that came before it, and these reach M together at the end.
 LIKEWISE_INLINE void bregman_sweep_body(const BregmanSweep& s) {
-    if (s.n == 0) return;
     PaddedMatrix M(s.M, s.d);
-    std::vector<double> moved(M.width()), change(M.width()), nothing(s.d, 0.0);
-    double *w = moved.data(), *u = change.data();  // Mv, and what an update adds
-    M.multiply(s.V, w);
-    for (int64_t k = 0; k < s.n; ++k) {
-        const double* v = s.V + k * s.d;
-        const double* next = k + 1 < s.n ? v + s.d : nothing.data();
-        const double y = s.sign[k], p = dot(v, w, s.d);
-        // A p that vanished or is no number says nothing: the constraint is left as it is.
-        const double alpha =
-            p > 0 ? std::min(s.multipliers[k], y * s.share * (1 / p - s.reciprocals[k])) : 0.0;
-        if (alpha == 0) {
-            M.multiply(next, w);
-            continue;
+    const int64_t width = M.width();
+    std::vector<double> side_by_side(s.d * kGroup), signed_changes(s.d * kGroup);
+    std::vector<double> moved(kGroup * width), changes(kGroup * width);
+    double signs[kGroup];
+    for (int64_t first = 0; first < s.n; first += kGroup) {
+        const int64_t size = std::min<int64_t>(kGroup, s.n - first);
+        std::fill(side_by_side.begin(), side_by_side.end(), 0.0);
+        for (int64_t g = 0; g < size; ++g)
+            for (int64_t i = 0; i < s.d; ++i)
+                side_by_side[i * kGroup + g] = s.V[(first + g) * s.d + i];
+        M.multiply(side_by_side.data(), moved.data());
+        int n_changes = 0;
+        for (int64_t g = 0; g < size; ++g) {
+            const int64_t k = first + g;
+            const double* v = s.V + k * s.d;
+            const double y = s.sign[k];
+            double* w = moved.data() + g * width;
+            for (int c = 0; c < n_changes; ++c) {
+                const double* u = changes.data() + c * width;
+                const double along = signs[c] * dot(u, v, s.d);
+                for (int64_t i = 0; i < width; i += kLanes) lanes(w + i) += along * lanes(u + i);
+            }
+            const double p = dot(v, w, s.d);
+            if (!(p > 0)) continue;  // so short that its square vanished: it says nothing
+            const double wished = y * s.share * (1 / p - s.reciprocals[k]);
+            const double alpha = std::min(s.multipliers[k], wished);
+            if (alpha == 0) continue;
+            s.multipliers[k] -= alpha;
+            s.reciprocals[k] += y * alpha * s.softness;
+            const double beta = y * alpha / (1 - y * alpha * p);
+            const double root = std::sqrt(std::abs(beta));
+            double* u = changes.data() + n_changes * width;
+            for (int64_t i = 0; i < width; ++i) u[i] = root * w[i];
+            signs[n_changes++] = beta < 0 ? -1.0 : 1.0;
         }
-        s.multipliers[k] -= alpha;
-        s.reciprocals[k] += y * alpha * s.softness;
-        const double beta = y * alpha / (1 - y * alpha * p);
-        const double root = std::sqrt(std::abs(beta));
-        for (int64_t i = 0; i < M.width(); ++i) u[i] = root * w[i];
-        M.add_outer_and_multiply(u, beta < 0 ? -1.0 : 1.0, next, w);
+        if (n_changes == 0) continue;
+        std::fill(changes.begin() + n_changes * width, changes.end(), 0.0);
+        for (int c = 0; c < kGroup; ++c)
+            for (int64_t i = 0; i < s.d; ++i)
+                signed_changes[i * kGroup + c] =
+                    c < n_changes ? signs[c] * changes[c * width + i] : 0.0;
+        M.add_outer(changes.data(), signed_changes.data());
     }
     M.write(s.M);
 }

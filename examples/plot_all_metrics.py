@@ -1,0 +1,62 @@
+"""
+Every metric on one page
+========================
+
+Handwritten digits as each metric sees them. A metric learns from 600 images; every panel shows 400
+others, in the two directions in which they spread most *under that metric*, with the share of them
+that their three nearest neighbours get wrong.
+"""
+
+import warnings
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.decomposition import PCA
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
+
+import likewise as lw
+from likewise.datasets import load
+from likewise.evaluation import METHODS
+
+# %%
+# The settings are those that `likewise compare` uses. They are made to be quick, so a method may
+# stop before it has converged, and says so; here we do not mind.
+
+digits = load("digits")
+X, X_new, y, y_new = train_test_split(
+    digits.X, digits.y, train_size=600, test_size=400, stratify=digits.y, random_state=0
+)
+scaler = StandardScaler().fit(X)
+X, X_new = scaler.transform(X), scaler.transform(X_new)
+warnings.simplefilter("ignore", ConvergenceWarning)
+
+views, errors = {}, {}
+for name, make in METHODS.items():
+    metric = make().fit(X, y)
+    knn = lw.MetricKNN(n_neighbors=3).fit(metric.transform(X), y)
+    errors[name] = 1 - knn.score(metric.transform(X_new), y_new)
+    views[name] = PCA(2).fit_transform(metric.transform(X_new))
+
+# %%
+# The digits are drawn as digits. Panels are ordered by error, the best first.
+
+COLOURS = plt.get_cmap("tab10").colors
+columns = 4
+rows = -(-len(views) // columns)
+figure, axes = plt.subplots(rows, columns, figsize=(11, 2.9 * rows), layout="constrained")
+for axis in axes.flat[len(views) :]:
+    axis.remove()
+for name, axis in zip(sorted(views, key=errors.get), axes.flat, strict=False):
+    reach = np.quantile(np.abs(views[name]), 0.99, axis=0) * 1.1
+    for digit in range(10):
+        points = views[name][y_new == digit]
+        axis.scatter(*points.T, s=26, marker=f"${digit}$", color=COLOURS[digit], linewidths=0.3)
+    axis.set_title(f"{name}: {errors[name]:.1%} wrong", fontsize=11)
+    axis.set(xticks=[], yticks=[], xlim=(-reach[0], reach[0]), ylim=(-reach[1], reach[1]))
+plt.show()
+
+# %%
+# Two dimensions cannot show everything: the metrics with few important directions, such as FDA,
+# look best here, and those that keep many tell neighbours apart in directions that no panel shows.

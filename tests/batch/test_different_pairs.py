@@ -1,0 +1,176 @@
+"""MMC and DML-eig against an independent solver, their certificates, and their complaints."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris, load_wine
+from sklearn.exceptions import ConvergenceWarning
+
+import likewise as lw
+from likewise.constraints import random_pairs
+from likewise.objectives import DifferentPairs, SoftMinimum, SumOfDistances
+
+cvxpy = pytest.importorskip("cvxpy")
+
+LEARNERS = [lw.MMC(), lw.MMC(diagonal=True), lw.DMLEig()]
+
+
+@pytest.fixture(params=[0, 1], ids="seed {}".format)
+def told(request):
+    X, y = load_wine(return_X_y=True)
+    X = X[:, :4] / X[:, :4].std(axis=0)
+    pairs, same = random_pairs(y, 30, random_state=request.param)
+    return X, pairs, same
+
+
+def differences(X, pairs, same):
+    v = X[pairs[:, 0]] - X[pairs[:, 1]]
+    return v[same], v[~same]
+
+
+def shrunk_scatter(alike, share):
+    A = alike.T @ alike
+    return (1 - share) * A + share * np.trace(A) / len(A) * np.eye(len(A))
+
+
+def squares(M, V):
+    return cvxpy.hstack([cvxpy.sum(cvxpy.multiply(np.outer(v, v), M)) for v in V])
+
+
+@pytest.mark.parametrize("diagonal", [False, True])
+@pytest.mark.parametrize("shrinkage", [0.0, 0.1])
+def test_mmc_is_optimal(told, diagonal, shrinkage):
+    X, pairs, same = told
+    alike, different = differences(*told)
+    mmc = lw.MMC(diagonal=diagonal, shrinkage=shrinkage, tol=1e-7).fit_pairs(X, pairs, same)
+    M = cvxpy.diag(cvxpy.Variable(4, nonneg=True)) if diagonal else cvxpy.Variable((4, 4), PSD=True)
+    A = shrunk_scatter(alike, shrinkage)
+    problem = cvxpy.Problem(
+        cvxpy.Maximize(cvxpy.sum(cvxpy.sqrt(squares(M, different)))),
+        [cvxpy.sum(cvxpy.multiply(A, M)) <= 1],
+    )
+    problem.solve(solver=cvxpy.CLARABEL)
+    found = mmc.mahalanobis_matrix()
+    assert mmc.objective_ == pytest.approx(problem.value, rel=1e-6)
+    assert mmc.objective_ == pytest.approx(mmc.pair_distance(different, 0 * different).sum())
+    assert np.vdot(A, found) == pytest.approx(1, rel=1e-9)
+    np.testing.assert_allclose(found, M.value, atol=2e-3 * np.abs(M.value).max())
+    if diagonal:
+        assert not (found - np.diag(np.diag(found))).any()
+
+
+@pytest.mark.parametrize("smoothing", [0.05, 0.5])
+def test_dml_eig_is_optimal(told, smoothing):
+    X, pairs, same = told
+    alike, different = differences(*told)
+    eig = lw.DMLEig(smoothing=smoothing, tol=1e-6).fit_pairs(X, pairs, same)
+    A = shrunk_scatter(alike, 1e-3)
+    start = np.einsum("nd,de,ne->n", different, np.linalg.inv(A), different).mean() / 4
+    assert eig.mu_ == pytest.approx(smoothing * start)
+    M = cvxpy.Variable((4, 4), PSD=True)
+    smooth = -eig.mu_ * cvxpy.log_sum_exp(-squares(M, different) / eig.mu_)
+    problem = cvxpy.Problem(cvxpy.Maximize(smooth), [cvxpy.sum(cvxpy.multiply(A, M)) <= 1])
+    problem.solve(solver=cvxpy.CLARABEL)
+    assert eig.objective_ == pytest.approx(problem.value, rel=1e-5, abs=1e-6 * start)
+    distances = eig.pair_distance(different, 0 * different)
+    by_formula = -eig.mu_ * np.log(np.exp(-np.square(distances) / eig.mu_).sum())
+    assert eig.objective_ == pytest.approx(by_formula, rel=1e-8)
+    np.testing.assert_allclose(eig.mahalanobis_matrix(), M.value, atol=5e-3 * np.abs(M.value).max())
+
+
+def test_dml_eig_beats_the_steps_of_the_paper(told):
+    """Frank and Wolfe's own steps, a few thousand of them, end below and within the gap."""
+    X, pairs, same = told
+    alike, different = differences(*told)
+    eig = lw.DMLEig(tol=1e-6).fit_pairs(X, pairs, same)
+    values, vectors = np.linalg.eigh(shrunk_scatter(alike, 1e-3))
+    U = different @ (vectors / np.sqrt(values)) @ vectors.T
+    S = np.eye(4) / 4
+    for step in range(5000):
+        q = np.einsum("nd,de,ne->n", U, S, U)
+        u = np.exp(-(q - q.min()) / eig.mu_)
+        z = np.linalg.eigh((U.T * (u / u.sum())) @ U)[1][:, -1]
+        S += 2 / (step + 2) * (np.outer(z, z) - S)
+    q = np.einsum("nd,de,ne->n", U, S, U)
+    reached = -eig.mu_ * np.log(np.exp(-q / eig.mu_).sum())
+    assert reached <= eig.objective_ + 1e-9
+    assert reached == pytest.approx(eig.objective_, abs=1e-3 * np.abs(q).mean())
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=repr)
+def test_the_gap_certifies_what_a_longer_run_finds(learner):
+    X, y = load_wine(return_X_y=True)
+    X = X / X.std(axis=0)
+    learner = clone(learner).set_params(random_state=0, tol=1e-6, max_iter=5000)
+    best = learner.fit(X, y)
+    assert best.converged_
+    assert 0 <= best.gap_ <= 1e-6
+    learner = clone(learner).set_params(max_iter=2)
+    with pytest.warns(ConvergenceWarning, match="stopped after max_iter=2 .* from the optimum"):
+        early = learner.fit(X, y)
+    assert early.objective_ < best.objective_
+    if not isinstance(learner, lw.DMLEig):  # its gap is not a share of the objective alone
+        assert best.objective_ <= early.objective_ * (1 + early.gap_)
+
+
+@pytest.mark.parametrize("spread", [SumOfDistances(), SoftMinimum(0.3)])
+@pytest.mark.parametrize("shape", [(5, 5), (5,)], ids=["full", "diagonal"])
+def test_the_slope_is_the_slope(spread, shape):
+    random = np.random.default_rng(0)
+    pairs = lw.constraints.as_pairs([[i, i + 1] for i in range(19)], random.random(19) < 0.5, 20)
+    objective = DifferentPairs.of(random.normal(size=(20, 5)), pairs, spread)
+    F, step = random.normal(size=shape), 1e-6 * random.normal(size=shape)
+    there, back = (objective.value_and_slope(F + s * step)[0] for s in (1, -1))
+    slope = objective.value_and_slope(F)[1]
+    change = 2 * F * step if F.ndim == 1 else step.T @ F + F.T @ step  # of FᵀF
+    assert there - back == pytest.approx(2 * np.vdot(slope, change), rel=1e-6)
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=repr)
+def test_labels_help_iris(learner):
+    X, y = load_iris(return_X_y=True)
+    learner = clone(learner).set_params(random_state=0)
+    score = lw.MetricKNN(metric=learner).fit(X[::2], y[::2]).score(X[1::2], y[1::2])
+    assert score > 0.9
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=repr)
+def test_directions_without_alike_pairs_get_weight_by_shrinkage_only(learner):
+    X = [[0.0, 0.0], [2.0, 0.0], [0.0, 1.0], [2.0, 1.0]]
+    pairs, same = [[0, 1], [2, 3], [0, 2], [1, 2]], [True, True, False, False]
+    learner = clone(learner)
+    plain = learner.set_params(shrinkage=0.0).fit_pairs(X, pairs, same)
+    assert plain.pair_distance([[0.0, 0.0]], [[0.0, 1.0]]) == pytest.approx(0, abs=1e-9)
+    shrunk = learner.set_params(shrinkage=0.1).fit_pairs(X, pairs, same)
+    assert shrunk.pair_distance([[0.0, 0.0]], [[0.0, 1.0]]) > 1
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=repr)
+@pytest.mark.parametrize(
+    ("pairs", "same", "sentence"),
+    [
+        ([[0, 1], [2, 3]], [True, True], "No pair is different, but (MMC|DMLEig) needs pairs of"),
+        ([[0, 1], [2, 3]], [False, False], "No pair is alike, but (MMC|DMLEig) needs pairs of"),
+        ([[0, 4], [2, 3]], [True, False], "The rows of every alike pair are equal, but"),
+        ([[0, 1], [0, 4]], [True, False], r"pairs\[1\] is marked different, but its rows 0 and 4"),
+    ],
+)
+def test_complaints_about_pairs(learner, pairs, same, sentence):
+    X = [[0.0, 0.0], [0.0, 4.0], [3.0, 1.0], [3.5, 3.0], [0.0, 0.0]]
+    with pytest.raises(ValueError, match=sentence):
+        learner.fit_pairs(X, pairs, same)
+
+
+@pytest.mark.parametrize(
+    ("learner", "sentence"),
+    [
+        (lw.MMC(shrinkage=2), "shrinkage=2 is not allowed: MMC needs a number from 0 to 1"),
+        (lw.MMC(diagonal="yes"), "diagonal='yes' is not allowed: MMC needs True or False"),
+        (lw.MMC(tol=0), "tol=0 is not allowed: MMC needs a finite number above 0"),
+        (lw.DMLEig(smoothing=0), "smoothing=0 is not allowed: DMLEig needs a finite number above"),
+        (lw.DMLEig(n_pairs=1), "n_pairs=1 is not allowed"),
+    ],
+)
+def test_complaints_about_parameters(learner, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        learner.fit(*load_iris(return_X_y=True))

@@ -1,0 +1,135 @@
+"""PLML: its mixtures against an independent solver, its objective and distances against loops."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris, load_wine
+
+import likewise as lw
+from likewise.batch._mixture import Mixture
+from likewise.constraints import triplets
+from likewise.objectives import LocalMarginObjective
+from likewise.solvers import nearest_shares
+
+cvxpy = pytest.importorskip("cvxpy")
+
+
+@pytest.fixture
+def data():
+    X, y = load_wine(return_X_y=True)
+    return (X - X.mean(axis=0)) / X.std(axis=0), y
+
+
+@pytest.fixture
+def fitted(data):
+    X, y = data
+    return lw.PLML(n_metrics=3, random_state=0).fit(X[::2], y[::2])
+
+
+def test_mixtures_are_those_of_an_independent_solver():
+    random = np.random.default_rng(0)
+    X, U = random.normal(size=(20, 3)), random.normal(size=(4, 3))
+    W = Mixture(U, 0.5, 2.0, 3).of_rows(X, None)
+    distance = np.linalg.norm(X[:, None] - X, axis=2)
+    np.fill_diagonal(distance, np.inf)
+    joined = np.zeros((20, 20))
+    np.put_along_axis(joined, np.argsort(distance, axis=1)[:, :3], 1.0, axis=1)
+    joined = np.maximum(joined, joined.T)
+    lap = np.diag(joined.sum(axis=1)) - joined
+    V = cvxpy.Variable((20, 4), nonneg=True)
+    smooth = sum(cvxpy.quad_form(V[:, b], cvxpy.psd_wrap(lap)) for b in range(4))
+    objective = cvxpy.sum_squares(X - V @ U) + 0.5 * cvxpy.sum_squares(V) + 2.0 * smooth
+    cvxpy.Problem(cvxpy.Minimize(objective), [cvxpy.sum(V, axis=1) == 1]).solve()
+    np.testing.assert_allclose(W, V.value, atol=1e-3)
+    np.testing.assert_allclose(W.sum(axis=1), 1)
+    assert (W >= 0).all()
+
+
+def test_new_rows_mix_as_their_neighbours_do():
+    random = np.random.default_rng(1)
+    X, U = random.normal(size=(30, 2)), random.normal(size=(3, 2))
+    W = nearest_shares(random.normal(size=(30, 3)))
+    alone = Mixture(U, 0.1, 0.0, 4).of_new(X[:5], X, W, None)
+    together = Mixture(U, 0.1, 1e4, 4).of_new(X[:5], X, W, None)
+    for i in range(5):
+        near = np.argsort(np.linalg.norm(X - X[i], axis=1))[:4]
+        np.testing.assert_allclose(together[i], W[near].mean(axis=0), atol=1e-3)
+    assert np.abs(alone - together).max() > 0.1
+
+
+def test_objective_and_gradient_are_those_of_loops():
+    random = np.random.default_rng(2)
+    X, codes = random.normal(size=(14, 3)), np.arange(14) % 2
+    W = nearest_shares(random.normal(size=(14, 2)))
+    told = triplets(X, codes, 2, 2)
+    objective = LocalMarginObjective(X, W, told, shrinkage=0.3, pull=0.2)
+    factors = random.normal(size=(2, 3, 3))
+
+    def local(i, j):
+        v = X[i] - X[j]
+        return sum(W[i, b] * v @ factors[b].T @ factors[b] @ v for b in range(2))
+
+    expected = 0.0
+    for i, j, k in told.index:
+        violation = np.array(1 + local(i, j) - local(i, k))
+        expected += (objective.loss.value(violation) + 0.2 * local(i, j)) / len(told)
+    expected += 0.3 * sum(np.square(L.T @ L).sum() for L in factors)
+    value, gradient = objective.value_and_gradient(factors)
+    assert value == pytest.approx(float(expected), rel=1e-11)
+    step = 1e-6 * random.normal(size=factors.shape)
+    there, back = (objective.value_and_gradient(factors + s * step)[0] for s in (1, -1))
+    assert there - back == pytest.approx(2 * np.vdot(gradient, step), rel=1e-5)
+
+
+def test_neighbours_are_those_of_brute_force(data, fitted):
+    X, _ = data
+    known, queries = X[::2], X[1:41:2]
+    distances, index = fitted.kneighbors(queries, 4)
+    mixture = Mixture(fitted._anchors, 1.0, 10.0, 5)
+    rows = (queries - fitted._origin) / fitted._size
+    shares = mixture.of_new(rows, fitted._rows, fitted.weights_, None)
+    for q, share in enumerate(shares):
+        squares = [
+            sum(
+                w * np.square(L @ (queries[q] - x)).sum()
+                for w, L in zip(share, fitted.factors_, strict=True)
+            )
+            for x in known
+        ]
+        np.testing.assert_array_equal(index[q], np.argsort(squares, kind="stable")[:4])
+        np.testing.assert_allclose(distances[q], np.sqrt(np.sort(squares)[:4]), rtol=1e-9)
+
+
+def test_one_metric_is_a_single_metric(data):
+    X, y = data
+    plml = lw.PLML(n_metrics=1, random_state=0).fit(X, y)
+    np.testing.assert_allclose(plml.weights_, 1)
+    expected = lw.MetricKNN(3).fit(X @ plml.factors_[0].T, y).kneighbors(X @ plml.factors_[0].T)
+    np.testing.assert_array_equal(plml.kneighbors(X)[1], expected[1])
+
+
+def test_it_helps_wine(data, fitted):
+    X, y = data
+    assert fitted.score(X[1::2], y[1::2]) >= lw.MetricKNN(3).fit(X[::2], y[::2]).score(
+        X[1::2], y[1::2]
+    )
+    assert fitted.converged_
+    assert (np.diff(fitted.history_["objective"]) <= 0).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"n_metrics": 200}, "n_metrics=200 is too many: X has 150 rows to make clusters of"),
+        ({"n_neighbors": 151}, "n_neighbors=151 is too many: there are 150 training rows"),
+        ({"smoothness": -1}, "smoothness=-1 is not allowed: PLML needs a finite number of at"),
+        ({"ridge": "much"}, "ridge='much' is not allowed"),
+    ],
+)
+def test_complaints(options, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        lw.PLML(**options).fit(*load_iris(return_X_y=True))
+
+
+def test_a_class_of_one_row_is_refused():
+    with pytest.raises(ValueError, match="Class 1 has 1 row, but n_same=1 needs at least 2"):
+        lw.PLML().fit([[0.0], [1.0], [2.0], [3.0], [4.0], [9.0]], [0, 0, 0, 0, 0, 1])
