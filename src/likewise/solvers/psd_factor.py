@@ -14,7 +14,9 @@ from likewise.solvers.lbfgs import lbfgs
 
 Array = NDArray[Any]
 
-_FLAT = 1e-12  # relative improvement at which a run of L-BFGS has nothing more to give
+# Relative improvements at which runs of L-BFGS end: the first soon, to see whether that is enough;
+# at the last there is nothing more to give.
+_FIRST_FLAT, _FLAT = 1e-4, 1e-12
 
 
 class SmoothConvex(Protocol):
@@ -86,8 +88,9 @@ def minimise_on_psd(
         stopped = watcher is not None and watcher(here)
         return stopped
 
+    flat = _FIRST_FLAT
     while True:
-        residual, direction = _residual(slope, F, scale)
+        residual, growing, direction = _residual(slope, F, scale)
         if residual <= tol:
             status = "converged"
             break
@@ -95,16 +98,18 @@ def minimise_on_psd(
         if steps_left <= 0:
             break
         before = value
-        F = _along(objective, F, direction, value)
-        found = lbfgs(_InFactor(objective), F, max_iter=steps_left, tol=_FLAT, watcher=watch)
+        if growing > tol:
+            F = _along(objective, F, direction, value)
+        found = lbfgs(_InFactor(objective), F, max_iter=steps_left, tol=flat, watcher=watch)
         F = found.x
         value, slope = objective.value_and_slope(F)
         if stopped or found.status == "interrupted":
             status = "interrupted"
-        elif before - value <= _FLAT * abs(before):
+        elif flat == _FLAT and before - value <= _FLAT * abs(before):
             status = "stalled"
+        flat = max(_FLAT, flat / 100)
         if status != "max_iter":
-            residual, _ = _residual(slope, F, scale)
+            residual, _, _ = _residual(slope, F, scale)
             status = "converged" if residual <= tol else status
             break
     return Solution(
@@ -126,11 +131,12 @@ class _InFactor:
         return value, 2 * F @ slope
 
 
-def _residual(slope: Array, F: Array, scale: float) -> tuple[float, Array]:
-    """Return how far from optimal a point is, and the direction in which M should grow."""
+def _residual(slope: Array, F: Array, scale: float) -> tuple[float, float, Array]:
+    """Return how far from optimal a point is, how steeply M should grow, and in which direction."""
     values, vectors = eigh(slope, subset_by_index=(0, 0))
     moving = float(np.linalg.norm(F @ slope)) / (float(np.linalg.norm(F)) or 1.0)
-    return max(-float(values[0]), moving) / scale, vectors[:, 0]
+    growing = -float(values[0]) / scale
+    return max(growing, moving / scale), growing, vectors[:, 0]
 
 
 def _along(objective: SmoothConvex, F: Array, direction: Array, value: float) -> Array:
