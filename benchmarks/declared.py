@@ -1,5 +1,5 @@
 """Importing this module declares every benchmark."""
 
-from benchmarks import closed_form, convex, itml, nca, pair_streams, radius_search
+from benchmarks import closed_form, convex, itml, nca, pair_streams, radius_search, svm_metrics
 
-__all__ = ["closed_form", "convex", "itml", "nca", "pair_streams", "radius_search"]
+__all__ = ["closed_form", "convex", "itml", "nca", "pair_streams", "radius_search", "svm_metrics"]

@@ -111,3 +111,28 @@ def mmc(threads, diagonal=False):
         return {"M": model.fit_pairs(data["X"], data["pairs"], data["same"]).mahalanobis_matrix()}
 
     return learn
+
+
+def doublet_svm(threads):
+    import numpy as np
+
+    from likewise import DoubletSVM
+
+    def fit_one(data):
+        model = DoubletSVM(psd=False, scale=1.0, tol=1e-4, n_jobs=threads)
+        model.fit_pairs(data["X"], data["pairs"], data["same"])
+        multipliers = np.zeros(len(data["same"]))
+        multipliers[model.support_pairs_] = np.abs(model.dual_coef_)
+        return {"multipliers": multipliers}
+
+    return fit_one
+
+
+def margin_fit(threads, name, **options):
+    import likewise
+
+    def fit_one(data):
+        model = getattr(likewise, name)(n_jobs=threads, **options).fit(data["X"], data["y"])
+        return {"L": model.components_, "gap": model.duality_gap_, "n_iter": model.n_iter_}
+
+    return fit_one

@@ -1,15 +1,18 @@
 """Metrics learned from a whole data set at once: one class per file."""
 
+from likewise.batch.composed_metric import ComposedMetric
 from likewise.batch.dml_eig import DMLEig
 from likewise.batch.doublet_svm import DoubletSVM
 from likewise.batch.euclidean import Euclidean
 from likewise.batch.fda import FDA
 from likewise.batch.itml import ITML
+from likewise.batch.ldml import LDML
 from likewise.batch.lmnn import LMNN
 from likewise.batch.mcml import MCML
 from likewise.batch.mmc import MMC
 from likewise.batch.multi_metric_lmnn import MultiMetricLMNN
 from likewise.batch.nca import NCA
+from likewise.batch.ncml import NCML
 from likewise.batch.pcml import PCML
 from likewise.batch.plml import PLML
 from likewise.batch.rca import RCA
@@ -19,13 +22,16 @@ from likewise.batch.whitening import Whitening
 __all__ = [
     "FDA",
     "ITML",
+    "LDML",
     "LMNN",
     "MCML",
     "MMC",
     "NCA",
+    "NCML",
     "PCML",
     "PLML",
     "RCA",
+    "ComposedMetric",
     "DMLEig",
     "DoubletSVM",
     "Euclidean",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from likewise._validation import TableLike, at_least
 from likewise.base import fitting
-from likewise.batch._margin_learner import COMMON_RULES, MarginLearner
+from likewise.batch._margin_learner import COMMON_RULES, KERNEL_RULES, MarginLearner
 from likewise.constraints import Pairs, doublets
 
 
@@ -33,6 +34,12 @@ class DoubletSVM(MarginLearner):
     psd : bool
         False keeps `matrix_` and `intercept_` as the SVM has them; `components_` is of the positive
         part either way.
+    kernel : None, "linear", "rbf", "poly" or callable
+        Learn in the feature space of a kernel: all rows are kept, and a table of all rows by all
+        rows is needed. A callable takes two tables of rows and returns their kernel values.
+    kernel_params : dict, optional
+        Parameters of the kernel in scikit-learn's words: "gamma" (1 / n_features unless given),
+        "coef0" (1), "degree" (3); or what a callable takes by name.
     scale : "auto" or float
         What X is multiplied by inside, since the 1 in the margin fixes a scale. "auto" makes the
         median squared distance of the *same* pairs 1.
@@ -42,6 +49,8 @@ class DoubletSVM(MarginLearner):
         Newton steps allowed, in all.
     n_jobs : int or None
         Threads; None uses all cores. The answer does not depend on it.
+    warm_start : bool
+        Begin with the constraints that mattered in the last fit, such as that of a smaller C.
     verbose : int
         1 shows a progress bar.
 
@@ -76,7 +85,12 @@ class DoubletSVM(MarginLearner):
     array([ True, False])
     """
 
-    _rules: ClassVar = {"n_same": at_least(1), "n_different": at_least(1), **COMMON_RULES}
+    _rules: ClassVar = {
+        "n_same": at_least(1),
+        "n_different": at_least(1),
+        **COMMON_RULES,
+        **KERNEL_RULES,
+    }
 
     def __init__(
         self,
@@ -85,20 +99,26 @@ class DoubletSVM(MarginLearner):
         C: float = 1.0,
         *,
         psd: bool = True,
+        kernel: str | Callable[..., Any] | None = None,
+        kernel_params: dict[str, Any] | None = None,
         scale: str | float = "auto",
         tol: float = 1e-3,
         max_iter: int = 500,
         n_jobs: int | None = None,
+        warm_start: bool = False,
         verbose: int = 0,
     ) -> None:
         self.n_same = n_same
         self.n_different = n_different
         self.C = C
         self.psd = psd
+        self.kernel = kernel
+        self.kernel_params = kernel_params
         self.scale = scale
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs
+        self.warm_start = warm_start
         self.verbose = verbose
 
     @fitting

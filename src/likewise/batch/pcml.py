@@ -40,6 +40,8 @@ class PCML(MarginLearner):
         Newton steps allowed, in all.
     n_jobs : int or None
         Threads; None uses all cores. The answer does not depend on it.
+    warm_start : bool
+        Begin with the constraints that mattered in the last fit, such as that of a smaller C.
     verbose : int
         1 shows a progress bar.
 
@@ -85,6 +87,7 @@ class PCML(MarginLearner):
         tol: float = 1e-3,
         max_iter: int = 500,
         n_jobs: int | None = None,
+        warm_start: bool = False,
         verbose: int = 0,
     ) -> None:
         self.n_neighbors = n_neighbors
@@ -93,6 +96,7 @@ class PCML(MarginLearner):
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs
+        self.warm_start = warm_start
         self.verbose = verbose
 
     @fitting

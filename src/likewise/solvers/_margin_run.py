@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ class MarginRun:
         self.gap = np.inf
         self.value = np.nan
         self.n_steps = 0
+        self.projects = False
         self.M = np.zeros((problem.matrices.differences.shape[1],) * 2)
         self.multipliers = np.zeros(len(problem.matrices))
 
@@ -36,14 +38,23 @@ class MarginRun:
         face = self.problem.cone.face(matrices.combine(multipliers * matrices.sign))
         return face, matrices.inner(face.point)
 
-    def record(self, multipliers: Reals, M: Reals, q: Reals) -> Status | None:
-        """Judge ``M`` and the multipliers it comes from; return how to end, if this is the end."""
+    def record(
+        self,
+        multipliers: Reals,
+        M: Reals,
+        q: Reals,
+        bound: Callable[[Reals], Reals] | None = None,
+    ) -> Status | None:
+        """Judge M and multipliers; return how to end, if this is the end.
+
+        M is what the multipliers project on, unless `bound` makes their bound's matrix.
+        """
         problem = self.problem
         b = problem.intercept(q)
         primal = problem.primal(M, q, b)
         feasible = problem.balanced(multipliers)
-        bound_by = M
-        if np.abs(feasible - multipliers).sum() > _ROUNDING * multipliers.sum():
+        bound_by = M if bound is None else bound(feasible)
+        if bound is None and np.abs(feasible - multipliers).sum() > _ROUNDING * multipliers.sum():
             bound_by = self.point(feasible)[0].point
         dual = problem.dual(feasible, bound_by)
         self.primal.append(primal)
@@ -51,6 +62,7 @@ class MarginRun:
         gap = (primal - dual) / primal if primal > 0 else 0.0
         if gap <= self.gap:
             self.gap, self.M, self.multipliers, self.value = gap, M, feasible, primal
+            self.projects = bound is None
         number = self.n_steps = len(self.primal) - 1
         if self.watcher is not None and number:
             here = Iteration(number, self.M, self.primal[-1])
@@ -62,7 +74,7 @@ class MarginRun:
 
     def solution(self, status: Status) -> Solution:
         """Return the best of all steps, with multipliers that are at rest exactly at 0."""
-        if len(self.primal) and self.problem.loss.reaches_zero:
+        if self.projects and self.problem.loss.reaches_zero:
             self._put_to_rest()
         primal, dual = np.asarray(self.primal), np.asarray(self.dual)
         with np.errstate(divide="ignore", invalid="ignore"):

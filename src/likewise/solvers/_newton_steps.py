@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise.solvers._box import Box
 from likewise.solvers._margin_run import MarginRun
 from likewise.solvers._normal_equations import NormalEquations
 from likewise.solvers._protocols import Status
@@ -15,41 +16,34 @@ Reals = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 _INSIDE = 0.995  # the share of the way to the boundary that a step may go
+_SHORT = 0.1  # steps shorter than this get nowhere
+_TOO_MANY_SHORT = 4
 _START = 0.1  # of C: far from both bounds; ⟨M, X⟩ may then be far too large, which matters less
-_LEAST = 1e-14  # of C: nearer to a bound rounding would put a multiplier on it
 
 
 class NewtonSteps:
-    """The state of an interior-point method: multipliers x of the chosen constraints, and b.
-
-    A slope between its bounds has the violation ``u(x)`` of the loss's conjugate. At a bound a
-    multiplier takes up the rest: s where x is at 0, t where it is at C. What is to vanish is
-    ``h(⟨M, X⟩ + b) - 1 + u - s + t``, with ``sx = t(C - x) = μ`` and μ going to 0.
+    """The state of an interior-point method: multipliers of the chosen constraints, and b.
 
     Parameters
     ----------
     run : MarginRun
         The problem, and the record of all steps.
     chosen : array of row numbers
-        The constraints whose multipliers move.
-    start : array of shape (n_constraints,), optional
-        Multipliers of a similar problem, to start halfway to.
+        The constraints whose multipliers move; the others stay at 0.
     """
 
-    def __init__(self, run: MarginRun, chosen: Index, start: Reals | None = None) -> None:
+    def __init__(self, run: MarginRun, chosen: Index) -> None:
         self.run, self.problem, self.chosen = run, run.problem, chosen
-        self.matrices, self.loss, self.C = run.problem.matrices, run.problem.loss, run.problem.C
+        self.matrices = run.problem.matrices
         self.sign = self.matrices.sign[chosen]
         first = np.zeros(len(self.matrices))
-        first[chosen] = _START * self.C
-        if start is not None:
-            first = (first + start) / 2
+        first[chosen] = _START * self.problem.C
         self.multipliers = np.asarray(self.problem.balanced(first))
-        self.x = self.multipliers[chosen]
+        self.box = Box(run.problem, self.sign, self.multipliers[chosen])
         self.face, self.q = run.point(self.multipliers)
         self.b = 0.0
-        self.s = np.full(len(chosen), float(self.loss.reaches_zero))
-        self.t = np.full(len(chosen), float(self.loss.reaches_one))
+        self.short_steps = 0
+        self.mu: float | None = None  # of the barrier, once steps have been too short
         self.system = NormalEquations(self.matrices, chosen, self.sign)
 
     def take(self) -> Status | None:
@@ -60,7 +54,10 @@ class NewtonSteps:
                 return ended
             if self._served():
                 return None
-            self._step()
+            if self.short_steps < _TOO_MANY_SHORT:
+                self._step()
+            else:
+                self._safe_step()
 
     def _served(self) -> bool:
         """Whether the gap comes from constraints that were not chosen."""
@@ -68,68 +65,75 @@ class NewtonSteps:
             return False
         q, M = self.q[self.chosen], self.face.point
         violation = 1 - self.sign * (q + self.problem.intercept(q, self.sign))
-        primal = float(np.vdot(M, M)) / 2 + self.C * float(self.loss.value(violation).sum())
+        lost = float(self.problem.loss.value(violation).sum())
+        primal = float(np.vdot(M, M)) / 2 + self.problem.C * lost
         dual, whole = self.run.dual[-1], self.run.primal[-1]
         return bool(primal - dual <= 0.1 * (whole - dual))
 
     def _step(self) -> None:
-        lower, upper = self.loss.reaches_zero, self.loss.reaches_one
-        x, s, t = self.x, self.s, self.t
-        room = self.C - x if upper else np.ones(len(x))
-        slopes = x / self.C
-        residual = self.sign * (self.q[self.chosen] + self.b) - 1 - s + t
-        residual += self.loss.conjugate_slope(slopes)
-        curvature = self.loss.conjugate_curvature(slopes) / self.C + s / x + t / room
-        self.system.factor(self.face, 1 / curvature)
-        self._prepare_balance()
-        dx, db, ds, dt = self._direction(residual, room, 0.0, 0.0)
-        if lower or upper:
-            length = min(1.0, self._longest(dx, ds, dt))
-            count = len(x) * (int(lower) + int(upper))
-            mu = float(s @ x + t @ room) / count
-            ahead = float((s + length * ds) @ (x + length * dx))
-            ahead += float((t + length * dt) @ (room - length * dx))
-            centre = mu * min(1.0, max(ahead / count / mu, 0.0)) ** 3
-            dx, db, ds, dt = self._direction(residual, room, centre - ds * dx, centre + dt * dx)
-        length = min(1.0, _INSIDE * self._longest(dx, ds, dt))
-        self.x, self.b = np.maximum(x + length * dx, _LEAST * self.C), self.b + length * db
-        if np.isfinite(self.loss.largest_slope):
-            self.x = np.minimum(self.x, (1 - _LEAST) * self.C)
-        self.s, self.t = s + length * ds, t + length * dt
+        box = self.box
+        theta, residual = box.prepare(self.q[self.chosen], self.b)
+        self.system.factor(self.face, theta)
+        along = self.system.solve(self.sign) if self.matrices.free_threshold else None
+        dx, ds, dt, db = self._direction(residual, along, 0.0, 0.0)
+        if box.count:
+            length = min(1.0, box.longest(dx, ds, dt))
+            mu = box.owed() / box.count
+            ahead = box.owed(length, dx, ds, dt) / box.count
+            centre = mu * min(1.0, max(ahead / mu, 0.0)) ** 3
+            dx, ds, dt, db = self._direction(residual, along, centre - ds * dx, centre + dt * dx)
+        length = min(1.0, _INSIDE * box.longest(dx, ds, dt))
+        self.short_steps = self.short_steps + 1 if length < _SHORT else 0
+        box.move(length, dx, ds, dt)
+        self.b += length * db
+        self._look(box.x)
+
+    def _look(self, x: Reals) -> None:
         self.multipliers = self.multipliers.copy()
-        self.multipliers[self.chosen] = self.x
+        self.multipliers[self.chosen] = x
         self.face, self.q = self.run.point(self.multipliers)
 
-    def _prepare_balance(self) -> None:
-        if self.matrices.free_threshold:
-            self._along_sign = self.system.solve(self.sign)
-            self._imbalance = float(self.multipliers @ self.matrices.sign)
+    def _safe_step(self) -> None:
+        """Take a step that is sure to lower the dual objective with a barrier at the bounds.
+
+        Where the projection bends, s and t may vanish before their time and block every step.
+        Here they follow from x, and a line search on a convex function decides how far to go.
+        """
+        box = self.box
+        count = max(box.count, 1)
+        if self.mu is None:
+            self.mu = (self.run.primal[-1] - self.run.dual[-1]) / count
+        box.centre(self.mu)
+        theta, residual = box.prepare(self.q[self.chosen], self.b)
+        self.system.factor(self.face, theta)
+        along = self.system.solve(self.sign) if self.matrices.free_threshold else None
+        dx, ds, dt, db = self._direction(residual, along, self.mu, self.mu)
+        slope = float((residual - self.b * self.sign) @ dx)
+        length = min(1.0, 0.9 * box.longest(dx, np.zeros_like(ds), np.zeros_like(dt)))
+        before, x = self._barrier(box.x), box.x
+        while True:
+            self._look(x + length * dx)
+            if self._barrier(x + length * dx) <= before + 1e-4 * length * slope or length < 1e-8:
+                break
+            length /= 2
+        box.move(length, dx, np.zeros_like(ds), np.zeros_like(dt))
+        self.b += db
+        if -slope <= 0.5 * self.mu * count:
+            self.mu *= 0.2
+
+    def _barrier(self, x: Reals) -> float:
+        """Return the dual objective, to be lowered, with logarithms at the bounds."""
+        dual = self.problem.dual(self.multipliers, self.face.point)
+        assert self.mu is not None
+        return float(self.mu * self.box.logarithms(x) - dual)
 
     def _direction(
-        self, residual: Reals, room: Reals, at_zero: Any, at_top: Any
-    ) -> tuple[Reals, float, Reals, Reals]:
+        self, residual: Reals, along: Reals | None, at_zero: Any, at_top: Any
+    ) -> tuple[Reals, Reals, Reals, float]:
         """Return the step towards complementarities ``sx = at_zero`` and ``t·room = at_top``."""
-        x, s, t = self.x, self.s, self.t
-        lower, upper = self.loss.reaches_zero, self.loss.reaches_one
-        towards_s = at_zero / x if lower else 0.0
-        towards_t = at_top / room if upper else 0.0
-        dx = self.system.solve(-residual - s + towards_s + t - towards_t)
-        db = 0.0
-        if self.matrices.free_threshold:
-            db = (float(self.sign @ dx) + self._imbalance) / float(self.sign @ self._along_sign)
-            dx = dx - db * self._along_sign
-        ds = (towards_s - s - s / x * dx) if lower else np.zeros_like(x)
-        dt = (towards_t - t + t / room * dx) if upper else np.zeros_like(x)
-        return dx, db, ds, dt
-
-    def _longest(self, dx: Reals, ds: Reals, dt: Reals) -> float:
-        """Return the longest step that keeps everything between its bounds."""
-        kept = [(self.x, dx), (self.s, ds), (self.t, dt)]
-        if np.isfinite(self.loss.largest_slope):
-            kept.append((self.C - self.x, -dx))
-        longest = np.inf
-        for value, change in kept:
-            falls = change < 0
-            if falls.any():
-                longest = min(longest, float((value[falls] / -change[falls]).min()))
-        return longest
+        dx, db = self.system.solve(self.box.right(residual, at_zero, at_top)), 0.0
+        if along is not None:
+            imbalance = float(self.multipliers @ self.matrices.sign)
+            db = (float(self.sign @ dx) + imbalance) / float(self.sign @ along)
+            dx = dx - db * along
+        return dx, *self.box.slacks(dx, at_zero, at_top), db

@@ -46,7 +46,7 @@ class NormalEquations:
                 self.lengths2 = np.einsum("ij,ij->i", self.rows, self.rows)
             kept = _what_matters(weights * self.lengths2)
             scaled = self.rows[kept] * np.sqrt(weights[kept])[:, None]
-            matrix = _gram(scaled, self.matrices.n_jobs)
+            matrix = gram(scaled, self.matrices.n_jobs)
             shift = np.ones(size)
         else:
             self.rows = None
@@ -54,51 +54,54 @@ class NormalEquations:
                 self.gram = self._products(face, fixed)
             matrix = self.gram * self.sign * self.sign[:, None]
             shift = 1 / weights
-        self.factors = _factored(matrix, shift) if len(matrix) else None
+        self.factors = factored(matrix, shift) if len(matrix) else None
 
     def solve(self, right: Reals) -> Reals:
         """Return x."""
+        n_jobs = self.matrices.n_jobs
         with single_threaded_blas():
             if self.rows is None:
                 return np.asarray(cho_solve(self.factors, right, check_finite=False))
             scaled = self.weights * right
             if not self.rows.size:  # every matrix is seen as zero
                 return scaled
-            inner = cho_solve(self.factors, self._down(self.sign * scaled), check_finite=False)
-        return scaled - self.weights * self.sign * self._up(inner)
+            inner = cho_solve(
+                self.factors, sums(self.rows, self.sign * scaled, n_jobs), check_finite=False
+            )
+        return scaled - self.weights * self.sign * products(self.rows, inner, n_jobs)
 
     def _products(self, face: Any, fixed: bool) -> Reals:
         n = len(self.chosen)
         require_memory(24 * n**2, f"The inner products of {n} constraints")
         if fixed:
             return np.asarray(self.matrices.gram(self.chosen))
-        return _gram(self.matrices.coordinates(face, self.chosen).T, self.matrices.n_jobs)
-
-    def _up(self, coordinates: Reals) -> Reals:
-        rows = self.rows
-        assert rows is not None
-        found = np.empty(len(rows))
-
-        def block(start: int, stop: int) -> None:
-            found[start:stop] = rows[start:stop] @ coordinates
-
-        run_blocks(block, len(rows), _ROWS, self.matrices.n_jobs)
-        return found
-
-    def _down(self, values: Reals) -> Reals:
-        rows = self.rows
-        assert rows is not None
-
-        def block(start: int, stop: int) -> Reals:
-            return np.asarray(values[start:stop] @ rows[start:stop])
-
-        total = np.zeros(rows.shape[1])
-        for part in run_blocks(block, len(rows), _ROWS, self.matrices.n_jobs):
-            total += part
-        return total
+        return gram(self.matrices.coordinates(face, self.chosen).T, self.matrices.n_jobs)
 
 
-def _factored(matrix: Reals, shift: Reals) -> Any:
+def products(rows: Reals, coordinates: Reals, n_jobs: int | None) -> Reals:
+    """Return ``rows @ coordinates``."""
+    found = np.empty(len(rows))
+
+    def block(start: int, stop: int) -> None:
+        found[start:stop] = rows[start:stop] @ coordinates
+
+    run_blocks(block, len(rows), _ROWS, n_jobs)
+    return found
+
+
+def sums(rows: Reals, weights: Reals, n_jobs: int | None) -> Reals:
+    """Return ``weights @ rows``."""
+
+    def block(start: int, stop: int) -> Reals:
+        return np.asarray(weights[start:stop] @ rows[start:stop])
+
+    total = np.zeros(rows.shape[1])
+    for part in run_blocks(block, len(rows), _ROWS, n_jobs):
+        total += part
+    return total
+
+
+def factored(matrix: Reals, shift: Reals) -> Any:
     """Return the factors of ``matrix + diag(shift)``, raised as far as rounding asks for it.
 
     Towards the end the weights differ by many orders of magnitude, and the shift may be lost in
@@ -126,7 +129,7 @@ def _what_matters(contributions: Reals) -> Index:
     return np.sort(order[left_out:])
 
 
-def _gram(rows: Reals, n_jobs: int | None) -> Reals:
+def gram(rows: Reals, n_jobs: int | None) -> Reals:
     """Return the lower triangle of ``rowsᵀ rows``, tile by tile of its columns."""
     size = rows.shape[1]
     found = np.zeros((size, size))

@@ -66,10 +66,10 @@ def interior_point(
 def _solve(run: MarginRun, start: Reals | None) -> Status:
     problem, n = run.problem, len(run.problem.matrices)
     if n <= _WORTH_SPLITTING or not problem.loss.reaches_zero:
-        return NewtonSteps(run, np.arange(n), start).take() or "stalled"
+        return NewtonSteps(run, np.arange(n)).take() or "stalled"
     chosen = _sample(problem.matrices, _FIRST_SET) if start is None else np.flatnonzero(start)
     while True:
-        steps = NewtonSteps(run, chosen, None)
+        steps = NewtonSteps(run, chosen)
         ended = steps.take()
         if ended is not None:
             return ended

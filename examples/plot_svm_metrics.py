@@ -1,0 +1,61 @@
+"""
+Metrics by support vector machines
+==================================
+
+A support vector machine on pairs or triplets learns a metric, and it knows how far from the
+optimum it is. The left picture shows the relative duality gap step by step; the others the 1-NN
+error on the segment data as the number of neighbours and the weight C of the losses vary.
+"""
+
+# %%
+# The segment data come from the folder in ``LIKEWISE_DATA``; without it the wine data stand in.
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
+
+import likewise as lw
+from likewise import datasets
+
+try:
+    data = datasets.load("segment")
+except (OSError, ValueError):
+    data = datasets.load("wine")
+X = np.clip(StandardScaler().fit_transform(data.X), -4, 4)
+train, test, y, y_test = train_test_split(X, data.y, test_size=0.5, random_state=0, stratify=data.y)
+
+
+def error(metric):
+    knn = lw.MetricKNN(1, metric=metric).fit(train, y)
+    return 100 * np.mean(knn.predict(test) != y_test)
+
+
+figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
+
+# %%
+# Every step has a lower and an upper bound of the minimum. With many constraints the solver begins
+# with some of them, and begins again when it has added those that were broken.
+for metric in (lw.DoubletSVM(tol=1e-5), lw.TripletSVM(tol=1e-5), lw.PCML(tol=1e-5)):
+    gaps = metric.fit(train, y).history_["gap"]
+    left.semilogy(np.clip(gaps, 1e-6, 10), label=type(metric).__name__)
+left.set(xlabel="Newton step", ylabel="relative duality gap", title="The certificate")
+left.legend()
+
+# %%
+# One to three neighbours of each kind are enough.
+counts = [1, 2, 3, 4]
+for cls in (lw.DoubletSVM, lw.TripletSVM):
+    middle.plot(counts, [error(cls(n, n)) for n in counts], "o-", label=cls.__name__)
+middle.axhline(error(lw.Euclidean()), color="gray", linestyle="--", label="Euclidean")
+middle.set(xlabel="n_same = n_different", ylabel="1-NN error, %", title="Neighbours", xticks=counts)
+middle.legend()
+
+# %%
+# C matters little over several orders of magnitude.
+weights = [1e-4, 1e-2, 1, 1e2]
+for cls in (lw.DoubletSVM, lw.TripletSVM):
+    right.semilogx(weights, [error(cls(C=C)) for C in weights], "o-", label=cls.__name__)
+right.axhline(error(lw.Euclidean()), color="gray", linestyle="--", label="Euclidean")
+right.set(xlabel="C", title="Weight of the losses")
+right.legend()
+plt.show()

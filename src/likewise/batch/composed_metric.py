@@ -1,0 +1,196 @@
+"""Constraints × loss × cone, chosen by the user."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from likewise._validation import TableLike, at_least, one_of
+from likewise.base import fitting
+from likewise.batch._margin_learner import COMMON_RULES, MarginLearner
+from likewise.cones import PSD, Symmetric
+from likewise.constraints import (
+    Pairs,
+    Triplets,
+    doublets,
+    nearest_and_farthest_pairs,
+    triplets,
+)
+from likewise.losses import DualLoss, Hinge, Logistic, SquaredHinge
+
+_LOSSES: dict[str, Any] = {
+    "hinge": Hinge,
+    "squared_hinge": SquaredHinge,
+    "logistic": Logistic,
+}
+
+
+class ComposedMetric(MarginLearner):
+    r"""A metric learner of your own: constraints, a loss and a cone, and the certificate follows.
+
+    .. math:: \min_{M \in K,\,b}\ \tfrac12 \lVert M \rVert_F^2
+              + C \sum_l \mathrm{loss}(1 - h_l\,(\langle M, X_l \rangle + b)),
+
+    with the matrix X of a constraint, its sign h, and b only where the constraints are pairs.
+
+    Parameters
+    ----------
+    constraints : "pairs", "doublets" or "triplets"
+        What `fit` makes of labels: each row with its nearest of its class and its *farthest* of the
+        others, with its *nearest* of the others, or both joined to triplets.
+    loss : "hinge", "squared_hinge" or "logistic"
+        What a violation costs.
+    cone : "psd", "symmetric" or "conic"
+        What M may be while it is learned: a metric, any symmetric matrix (the negative part is
+        dropped in the end), or a sum of the pairs' own matrices with weights above 0.
+    C : float
+        The weight of the losses.
+    n_same, n_different : int
+        How many rows of its class, and of others, each row is joined with; "pairs" takes `n_same`
+        of both.
+    scale, tol, max_iter, n_jobs, verbose
+        As in `DoubletSVM`.
+
+    Attributes
+    ----------
+    components_, matrix_, intercept_, threshold_, dual_coef_, support_pairs_, duality_gap_, history_
+        As in `DoubletSVM`; triplets have no `intercept_` and no `threshold_`.
+    objective_, n_iter_, converged_
+        The primal value, the steps taken, and whether `tol` was reached.
+
+    References
+    ----------
+    F. Wang, W. Zuo, L. Zhang, D. Meng, D. Zhang, A kernel classification framework for metric
+    learning, IEEE TNNLS 26(9), 2015.
+
+    Examples
+    --------
+    >>> import likewise as lw
+    >>> X = [[0.0, 0.0], [0.1, 4.0], [0.0, 2.0], [3.0, 1.0], [3.1, 4.0], [2.9, 0.0]]
+    >>> mine = lw.ComposedMetric("triplets", "squared_hinge", "psd", n_same=1, n_different=1)
+    >>> print(mine.fit(X, ["a", "a", "a", "b", "b", "b"]).converged_)
+    True
+    """
+
+    _rules: ClassVar = {
+        "constraints": one_of("pairs", "doublets", "triplets"),
+        "loss": one_of(*_LOSSES),
+        "cone": one_of("psd", "symmetric", "conic"),
+        "n_same": at_least(1),
+        "n_different": at_least(1),
+        **COMMON_RULES,
+    }
+
+    def __init__(
+        self,
+        constraints: str = "doublets",
+        loss: str = "hinge",
+        cone: str = "psd",
+        C: float = 1.0,
+        *,
+        n_same: int = 2,
+        n_different: int = 2,
+        scale: str | float = "auto",
+        tol: float = 1e-3,
+        max_iter: int = 500,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.constraints = constraints
+        self.loss = loss
+        self.cone = cone
+        self.C = C
+        self.n_same = n_same
+        self.n_different = n_different
+        self.scale = scale
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @fitting
+    def fit(self, X: TableLike, y: ArrayLike) -> Self:
+        """Learn from labels, which become the chosen constraints.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The data.
+        y : array-like of shape (n_rows,)
+            Labels of at least two classes.
+
+        Returns
+        -------
+        ComposedMetric
+            The fitted metric.
+        """
+        return self._fit_labels(X, y)
+
+    @fitting
+    def fit_pairs(self, X: TableLike, pairs: ArrayLike, same: ArrayLike) -> Self:
+        """Learn from pairs that are alike and pairs that are not.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The data.
+        pairs : int array-like of shape (n_pairs, 2)
+            Row numbers.
+        same : bool array-like of shape (n_pairs,)
+            True where the two rows are alike; both kinds must occur.
+
+        Returns
+        -------
+        ComposedMetric
+            The fitted metric.
+        """
+        if self.constraints == "triplets":
+            raise ValueError("constraints='triplets' learns from triplets: use fit_triplets.")
+        return self._fit_pairs(X, pairs, same)
+
+    @fitting
+    def fit_triplets(self, X: TableLike, triplets: ArrayLike) -> Self:
+        """Learn from triplets.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The data.
+        triplets : int array-like of shape (n_triplets, 3)
+            Row numbers: anchor, positive, negative.
+
+        Returns
+        -------
+        ComposedMetric
+            The fitted metric.
+        """
+        if self.constraints != "triplets":
+            raise ValueError(f"constraints={self.constraints!r} learns from pairs: use fit_pairs.")
+        return self._fit_triplets(X, triplets)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.cone == "conic" and self.constraints == "triplets":
+            raise ValueError(
+                "cone='conic' is not allowed with constraints='triplets': a sum of triplets' "
+                "matrices need not be a metric, and the cone needs the matrices of pairs."
+            )
+
+    def _loss(self) -> DualLoss:
+        loss: DualLoss = _LOSSES[self.loss]()
+        return loss
+
+    def _cone(self) -> Any:
+        return PSD() if self.cone == "psd" else Symmetric()
+
+    def _over_the_hull(self) -> bool:
+        return self.cone == "conic"
+
+    def _constraints(self, X: NDArray[Any], codes: NDArray[np.int64]) -> Pairs | Triplets:
+        if self.constraints == "triplets":
+            return triplets(X, codes, self.n_same, self.n_different, n_jobs=self.n_jobs)
+        if self.constraints == "doublets":
+            return doublets(X, codes, self.n_same, self.n_different, n_jobs=self.n_jobs)
+        return nearest_and_farthest_pairs(X, codes, self.n_same, n_jobs=self.n_jobs)

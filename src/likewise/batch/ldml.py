@@ -1,0 +1,152 @@
+"""Logistic discriminant metric learning."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from likewise._validation import TableLike, at_least
+from likewise.base import fitting
+from likewise.batch._margin_learner import COMMON_RULES, MarginLearner
+from likewise.constraints import Pairs, doublets
+from likewise.losses import DualLoss, Logistic
+
+
+class LDML(MarginLearner):
+    r"""LDML: logistic regression that tells *same* from *different* pairs.
+
+    With the difference v of a pair, h = +1 for *different* and -1 for *same*,
+
+    .. math:: \min_{M,\,b}\ \tfrac12 \lVert M \rVert_F^2
+              + C \sum_l \log\big(1 + \exp(-h_l\,(v_l^\top M v_l + b))\big),
+
+    over all symmetric M: the probability that a pair is alike is
+    :math:`1/(1 + \exp(v^\top M v + b))`. The negative part of M is dropped in the end, and b
+    fitted again. (The papers have no :math:`\lVert M \rVert^2`: let C be large.)
+
+    Parameters
+    ----------
+    C : float
+        The weight of the losses.
+    n_same, n_different : int
+        `fit` pairs each row with so many nearest rows of its class, and of the other classes.
+    psd : bool
+        False keeps `matrix_` and `intercept_` as the regression has them; `components_` is of the
+        positive part either way.
+    scale : "auto" or float
+        What X is multiplied by inside, since the 1 in the margin fixes a scale. "auto" makes the
+        median squared distance of the *same* pairs 1.
+    tol : float
+        Relative duality gap to reach: the objective is then within this share of the minimum.
+    max_iter : int
+        Newton steps allowed, in all.
+    n_jobs : int or None
+        Threads; None uses all cores. The answer does not depend on it.
+    verbose : int
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_features, n_features)
+        L of the metric, eigenvalues descending.
+    matrix_ : array of shape (n_features, n_features)
+        M; with ``psd=False`` the regression's own, which may be indefinite.
+    intercept_, threshold_ : float
+        The b on squared distances; the decision threshold on distances, √max(0, -b).
+    dual_coef_, support_pairs_ : arrays
+        λh of the pairs that hold the metric in place, and their numbers in the list of pairs.
+    duality_gap_ : float
+        ``(primal - dual) / primal`` in the end: how far from optimal it can be.
+    history_ : dict of arrays
+        "primal", "dual" and "gap" at every step.
+    objective_, n_iter_, converged_
+        The primal value, the steps taken, and whether `tol` was reached.
+
+    References
+    ----------
+    M. Guillaumin, J. Verbeek, C. Schmid, Is that you? Metric learning approaches for face
+    identification, ICCV 2009.
+
+    Examples
+    --------
+    >>> import likewise as lw
+    >>> X = [[0.0, 0.0], [0.1, 4.0], [0.0, 2.0], [3.0, 1.0], [3.1, 4.0], [2.9, 0.0]]
+    >>> ldml = lw.LDML(n_same=1, n_different=1).fit(X, ["a", "a", "a", "b", "b", "b"])
+    >>> ldml.pair_distance([[0.0, 0.0], [0.0, 0.0]], [[0.0, 3.0], [3.0, 0.0]]) <= ldml.threshold_
+    array([ True, False])
+    """
+
+    _rules: ClassVar = {
+        "n_same": at_least(1),
+        "n_different": at_least(1),
+        **COMMON_RULES,
+    }
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        n_same: int = 2,
+        n_different: int = 2,
+        psd: bool = True,
+        scale: str | float = "auto",
+        tol: float = 1e-3,
+        max_iter: int = 500,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_same = n_same
+        self.n_different = n_different
+        self.C = C
+        self.psd = psd
+        self.scale = scale
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @fitting
+    def fit(self, X: TableLike, y: ArrayLike) -> Self:
+        """Learn from labels: each row is paired with its nearest rows of every kind.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The data.
+        y : array-like of shape (n_rows,)
+            Labels of at least two classes.
+
+        Returns
+        -------
+        LDML
+            The fitted metric.
+        """
+        return self._fit_labels(X, y)
+
+    @fitting
+    def fit_pairs(self, X: TableLike, pairs: ArrayLike, same: ArrayLike) -> Self:
+        """Learn from pairs that are alike and pairs that are not.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The data.
+        pairs : int array-like of shape (n_pairs, 2)
+            Row numbers.
+        same : bool array-like of shape (n_pairs,)
+            True where the two rows are alike; both kinds must occur.
+
+        Returns
+        -------
+        LDML
+            The fitted metric.
+        """
+        return self._fit_pairs(X, pairs, same)
+
+    def _loss(self) -> DualLoss:
+        return Logistic()
+
+    def _constraints(self, X: NDArray[Any], codes: NDArray[np.int64]) -> Pairs:
+        return doublets(X, codes, self.n_same, self.n_different, n_jobs=self.n_jobs)

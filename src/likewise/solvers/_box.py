@@ -1,0 +1,98 @@
+"""Multipliers strictly between their bounds, as an interior-point method moves them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Reals = NDArray[np.float64]
+
+_LEAST = 1e-14  # of C: nearer to a bound rounding would put a multiplier on it
+
+
+class Box:
+    """Multipliers x of constraints, and what their bounds take up.
+
+    A slope x/C between its bounds has the violation u of the loss's conjugate. At a bound a
+    multiplier takes up the rest: s where x is at 0, t where it is at C. What is to vanish is
+    ``h(⟨M, X⟩ + b) - 1 + u - s + t``, with ``sx = t(C - x) = μ`` and μ going to 0.
+    """
+
+    def __init__(self, problem: Any, sign: Reals, x: Reals) -> None:
+        self.loss, self.C, self.sign, self.x = problem.loss, problem.C, sign, x
+        self.s = np.full(len(x), float(self.loss.reaches_zero))
+        self.t = np.full(len(x), float(self.loss.reaches_one))
+        self.capped = bool(np.isfinite(self.loss.largest_slope))
+        self.count = len(x) * (int(self.loss.reaches_zero) + int(self.loss.reaches_one))
+
+    @property
+    def room(self) -> Reals:
+        """How far x is from the upper bound that it may reach."""
+        return self.C - self.x if self.loss.reaches_one else np.ones(len(self.x))
+
+    def prepare(self, q: Reals, b: float) -> tuple[Reals, Reals]:
+        """Return how far x moves per unit of violation, and what is to vanish."""
+        slopes = self.x / self.C
+        residual = self.sign * (q + b) - 1 + self.loss.conjugate_slope(slopes) - self.s + self.t
+        curvature = self.loss.conjugate_curvature(slopes) / self.C
+        curvature = curvature + self.s / self.x + self.t / self.room
+        return 1 / curvature, residual
+
+    def right(self, residual: Reals, at_zero: Any, at_top: Any) -> Reals:
+        """Return the right side of a step towards ``sx = at_zero`` and ``t·room = at_top``."""
+        right = -residual - self.s + self.t
+        if self.loss.reaches_zero:
+            right = right + at_zero / self.x
+        if self.loss.reaches_one:
+            right = right - at_top / self.room
+        return np.asarray(right)
+
+    def slacks(self, dx: Reals, at_zero: Any, at_top: Any) -> tuple[Reals, Reals]:
+        """Return the changes of s and t that go with a change of x."""
+        ds, dt = np.zeros_like(dx), np.zeros_like(dx)
+        if self.loss.reaches_zero:
+            ds = at_zero / self.x - self.s - self.s / self.x * dx
+        if self.loss.reaches_one:
+            dt = at_top / self.room - self.t + self.t / self.room * dx
+        return ds, dt
+
+    def owed(self, length: float = 0.0, dx: Any = 0.0, ds: Any = 0.0, dt: Any = 0.0) -> float:
+        """Return the sum of all complementarities, now or after a step."""
+        at_zero = (self.s + length * ds) @ (self.x + length * dx)
+        at_top = (self.t + length * dt) @ (self.room - length * dx)
+        return float(at_zero + at_top)
+
+    def longest(self, dx: Reals, ds: Reals, dt: Reals, *others: tuple[Reals, Reals]) -> float:
+        """Return the longest step that keeps everything, and others that must, above 0."""
+        kept = [(self.x, dx), (self.s, ds), (self.t, dt), *others]
+        if self.capped:
+            kept.append((self.C - self.x, -dx))
+        longest = np.inf
+        for value, change in kept:
+            falls = change < 0
+            if falls.any():
+                longest = min(longest, float((value[falls] / -change[falls]).min()))
+        return longest
+
+    def move(self, length: float, dx: Reals, ds: Reals, dt: Reals) -> None:
+        """Take a step."""
+        self.x = np.maximum(self.x + length * dx, _LEAST * self.C)
+        if self.capped:
+            self.x = np.minimum(self.x, (1 - _LEAST) * self.C)
+        self.s, self.t = self.s + length * ds, self.t + length * dt
+
+    def centre(self, mu: float) -> None:
+        """Let s and t follow from x."""
+        self.s = mu / self.x * self.loss.reaches_zero
+        self.t = mu / self.room * self.loss.reaches_one
+
+    def logarithms(self, x: Reals) -> float:
+        """Return minus the logarithms of the distances to the bounds that x may reach."""
+        total = 0.0
+        if self.loss.reaches_zero:
+            total -= float(np.log(x).sum())
+        if self.loss.reaches_one:
+            total -= float(np.log(self.C - x).sum())
+        return total

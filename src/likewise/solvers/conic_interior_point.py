@@ -1,0 +1,182 @@
+"""The interior-point method where M is a sum of the pairs' own matrices, with weights above 0."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_solve, eigh, solve_triangular
+
+from likewise._memory import require_memory
+from likewise._threads import single_threaded_blas
+from likewise.solvers._box import Box
+from likewise.solvers._margin_run import MarginRun
+from likewise.solvers._normal_equations import factored, gram, products, sums
+from likewise.solvers._protocols import Solution, Status, Watcher
+
+Reals = NDArray[np.float64]
+
+_INSIDE = 0.99
+
+
+def conic_interior_point(
+    problem: Any,
+    start: Reals | None = None,
+    *,
+    max_iter: int,
+    tol: float,
+    watcher: Watcher | None = None,
+) -> Solution:
+    """Minimise a `MarginProblem` over ``M = Σ αₗXₗ`` with ``α ≥ 0``.
+
+    As `interior_point`, with the weights α as further unknowns. Where the projection on the cone
+    would be needed for the bound, any Y with ``⟨Y, X⟩ ≥ 0`` for all X does:
+    ``Σ λ - … - ½‖A(λ) + Y‖²``.
+
+    Parameters
+    ----------
+    problem : MarginProblem
+        What is to be solved; its matrices are of pairs.
+    start : None
+        Not used: all multipliers begin in the middle.
+    max_iter : int
+        Newton steps allowed.
+    tol : float
+        Relative duality gap to reach.
+    watcher : callable, optional
+        Called with an `Iteration`; returns True to stop.
+
+    Returns
+    -------
+    Solution
+        As that of `interior_point`.
+    """
+    run = MarginRun(problem, tol, max_iter, watcher)
+    try:
+        steps = _ConicSteps(run)
+        status: Status = steps.take()
+    except KeyboardInterrupt:
+        status = "interrupted"
+    return run.solution(status)
+
+
+class _ConicSteps:
+    """Multipliers x, weights α and their room ``y = ⟨M - A(x), X⟩``, b, and the bounds' s and t."""
+
+    def __init__(self, run: MarginRun) -> None:
+        self.run, self.problem, self.matrices = run, run.problem, run.problem.matrices
+        self.sign, n = self.matrices.sign, len(self.matrices)
+        self.rows = self._coordinates()
+        self.box = Box(run.problem, self.sign, np.full(n, 0.1 * run.problem.C))
+        self.box.x = np.asarray(self.problem.balanced(self.box.x))
+        self.b = 0.0
+        self.alpha = np.ones(n)
+        q = self.matrices.inner(self.matrices.combine(self.alpha))
+        self.alpha /= max(float(q.mean()), 1e-300)
+        self._look()
+        self.y = np.full(n, max(1.0, float(np.abs(self.room).mean())))
+        # ⟨inside, X⟩ > 0 for every X but zero: adding enough of it makes any Y allowed.
+        lengths = np.sqrt(np.maximum(np.einsum("ij,ij->i", self.rows, self.rows), 1e-300))
+        self.inside = self.matrices.combine(1 / lengths)
+        self.inside_inner = np.maximum(self.matrices.inner(self.inside), 1e-300)
+
+    def take(self) -> Status:
+        """Take steps until the end."""
+        while True:
+            ended = self.run.record(self.box.x, self.M, self.q, self._bound)
+            if ended is not None:
+                return ended
+            self._step()
+
+    def _coordinates(self) -> Reals:
+        """Return rows with the inner products of the matrices, as short as can be."""
+        n, d = len(self.matrices), self.matrices.differences.shape[1]
+        size = d * (d + 1) // 2
+        require_memory(
+            8 * n * min(n, size) * 4,
+            f"The conic hull of {n} pairs",
+            "fewer neighbours or fewer pairs need less",
+        )
+        if size <= n:
+            return np.asarray(
+                self.matrices.coordinates(self.problem.cone.face(np.zeros((d, d))), np.arange(n))
+            )
+        with single_threaded_blas():
+            values, vectors = eigh(self.matrices.gram(np.arange(n)))
+        kept = values > values.max(initial=0.0) * n * np.finfo(np.float64).eps
+        return np.ascontiguousarray(vectors[:, kept] * np.sqrt(values[kept]))
+
+    def _look(self) -> None:
+        self.M = self.matrices.combine(self.alpha)
+        self.q = self.matrices.inner(self.M)
+        self.room = self.matrices.inner(self.M - self.matrices.combine(self.box.x * self.sign))
+
+    def _bound(self, multipliers: Reals) -> Reals:
+        """Return ``A + Y`` for a Y that is allowed."""
+        Y = self.M - self.matrices.combine(multipliers * self.sign)
+        short = float(np.maximum(-self.matrices.inner(Y) / self.inside_inner, 0).max())
+        return np.asarray(self.M + short * self.inside)
+
+    def _step(self) -> None:
+        box, n_jobs = self.box, self.matrices.n_jobs
+        theta, residual = box.prepare(self.q, self.b)
+        ratio = self.alpha / self.y
+        G1 = gram(self.rows * np.sqrt(ratio)[:, None], n_jobs)
+        G1 = np.tril(G1) + np.tril(G1, -1).T
+        G2 = gram(self.rows * np.sqrt(theta)[:, None], n_jobs)
+        lower = np.tril(factored(G2, np.ones(len(G2)))[0])
+        with single_threaded_blas():
+            W = lower.T @ G1 @ lower
+        outer = factored(W, np.ones(len(W)))
+        off = self.y - self.room
+        imbalance = float(box.x @ self.sign)
+        towards = sums(self.rows, theta, n_jobs)
+
+        def change_of_m(pull: Reals, push: Reals) -> Reals:
+            """Return dM with ``(I + G₁ + G₁G₂) dM = pull + G₁ push``."""
+            with single_threaded_blas():
+                right = lower.T @ (pull + G1 @ push)
+                return np.asarray(
+                    solve_triangular(lower, cho_solve(outer, right), trans="T", lower=True)
+                )
+
+        def direction(at_zero: Any, at_top: Any, at_alpha: Any) -> tuple[Reals, ...]:
+            right = box.right(residual, at_zero, at_top)
+            g0 = at_alpha / self.y - self.alpha
+            a = sums(self.rows, self.sign * theta * right, n_jobs)
+            p = sums(self.rows, g0 + ratio * off, n_jobs)
+            dm, db = change_of_m(p, a), 0.0
+            if self.matrices.free_threshold:
+                along = change_of_m(np.zeros_like(p), towards)
+                db = (float(self.sign @ (theta * right)) + imbalance - float(towards @ dm)) / (
+                    float(theta.sum()) - float(towards @ along)
+                )
+                dm = dm - db * along
+            dq = products(self.rows, dm, n_jobs)
+            dx = theta * (right - self.sign * (dq + db))
+            da = sums(self.rows, self.sign * dx, n_jobs)
+            dy = products(self.rows, dm - da, n_jobs) - off
+            dalpha = g0 - ratio * dy
+            ds, dt = box.slacks(dx, at_zero, at_top)
+            return dx, ds, dt, np.asarray(db), dalpha, dy
+
+        dx, ds, dt, db, dalpha, dy = direction(0.0, 0.0, 0.0)
+        length = min(1.0, self._longest(dx, ds, dt, dalpha, dy))
+        count = box.count + len(self.y)
+        mu = (box.owed() + float(self.alpha @ self.y)) / count
+        ahead = box.owed(length, dx, ds, dt)
+        ahead += float((self.alpha + length * dalpha) @ (self.y + length * dy))
+        centre = mu * min(1.0, max(ahead / count / mu, 0.0)) ** 3
+        dx, ds, dt, db, dalpha, dy = direction(
+            centre - ds * dx, centre + dt * dx, centre - dalpha * dy
+        )
+        length = min(1.0, _INSIDE * self._longest(dx, ds, dt, dalpha, dy))
+        box.move(length, dx, ds, dt)
+        self.b += length * float(db)
+        self.alpha = self.alpha + length * dalpha
+        self.y = self.y + length * dy
+        self._look()
+
+    def _longest(self, dx: Reals, ds: Reals, dt: Reals, dalpha: Reals, dy: Reals) -> float:
+        return self.box.longest(dx, ds, dt, (self.alpha, dalpha), (self.y, dy))
