@@ -46,6 +46,28 @@ def stream(n_features: int, n_rows: int) -> Rows:
     return X * (n_features**-0.25 / np.sqrt(2)), np.arange(n_rows) // 2
 
 
+def classes(n_features: int, n_rows: int) -> Rows:
+    """Return two classes that a plane separates but for noise."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(n_rows, n_features))
+    noise = 0.5 * n_features**0.5 * random.normal(size=n_rows)
+    return X, (X @ random.normal(size=n_features) + noise > 0).astype(np.int64)
+
+
+def pixels(n_rows: int) -> Rows:
+    """Return the first rows of MNIST's training part as they are, from 0 to 1."""
+    dataset = load_dataset("mnist")
+    return dataset.X[:n_rows].astype(np.float64) / 255, np.asarray(dataset.y[:n_rows])
+
+
+def words() -> Rows:
+    """Return the word counts of 20 newsgroups, each row scaled to length 1."""
+    dataset = load_dataset("20news_bow")
+    X = np.asarray(dataset.X, dtype=np.float64)
+    length = np.sqrt(np.square(X).sum(axis=1, keepdims=True))
+    return X / np.maximum(length, 1), np.asarray(dataset.y)
+
+
 # name → number of features (what the smoke version generates), and how to load it
 DATASETS: dict[str, tuple[int, Callable[[], Rows]]] = {
     "iris": (4, partial(plain, "iris")),
@@ -71,6 +93,9 @@ DATASETS: dict[str, tuple[int, Callable[[], Rows]]] = {
     "standard-satimage": (36, partial(standardised, partial(plain, "satimage"))),
     "standard-pendigits": (16, partial(standardised, partial(plain, "pendigits"))),
     "mnist-pca-100": (100, partial(mnist_pca, 100, 60_000)),
+    "classes-60": (60, partial(classes, 60, 60_000)),
+    "mnist-784": (784, partial(pixels, 3_000)),
+    "20news-words": (200, words),
     "stream-16": (16, partial(stream, 16, 200_000)),
     "stream-64": (64, partial(stream, 64, 80_000)),
     "stream-164": (164, partial(stream, 164, 30_000)),

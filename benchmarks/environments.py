@@ -44,6 +44,7 @@ ENVIRONMENTS = {
         ("pylmnn==1.6.4", *OLD_STACK),
         stubs={"GPyOpt/__init__.py": "", "GPyOpt/methods.py": "BayesianOptimization = None\n"},
     ),
+    "river": Environment(("river==0.26.1", "numpy==2.4.6")),
     "mlpack": Environment(("mlpack==4.8.0", "numpy==2.4.6", "pandas==3.1.1")),
     "pydml": Environment(
         ("pyDML==0.1.0", *OLD_STACK, "pandas==1.5.3", "matplotlib==3.7.5", "seaborn==0.12.2"),

@@ -23,6 +23,7 @@ REPORTED = [
     "PyLMNN",
     "mlpack",
     "pyDML",
+    "river",
 ]
 
 

@@ -110,6 +110,32 @@ def mmc(threads, diagonal=False):
         model = MMC(diagonal=diagonal, shrinkage=0.0)
         return {"M": model.fit_pairs(data["X"], data["pairs"], data["same"]).mahalanobis_matrix()}
 
+
+def labelled_stream(threads, one_by_one=False):
+    import numpy as np
+    import scipy.sparse as sp
+
+    import likewise
+
+    def learn(data):
+        options = {name: float(data[name]) for name in ("C", "r", "eta") if name in data}
+        if data["covariance"] != "none":
+            options["covariance"] = str(data["covariance"])
+        model = getattr(likewise, str(data["learner"]))(**options)
+        y, batch = data["y"], int(data["batch"])
+        if one_by_one:
+            for x, label in zip(data["X"], y.tolist(), strict=True):
+                model.learn_one(x, label, classes=None)
+        else:
+            X = data.get("X")
+            if X is None:
+                shape = len(y), int(data["width"])
+                X = sp.csr_matrix((data["values"], data["features"], data["starts"]), shape)
+            for start in range(0, len(y), batch):
+                part = slice(start, start + batch)
+                model.partial_fit(X[part], y[part], classes=[-1, 1])
+        return {"w": model.coef_[0], "n_updates": np.asarray(model.n_updates_)}
+
     return learn
 
 

@@ -125,3 +125,76 @@ def kernel_pola(threads):
         return {"distance": np.sqrt(np.maximum(q, 0)), "n_updates": len(learned)}
 
     return learn
+
+
+def labelled_stream(threads):
+    """The loop that a user would write for PA-I, PAM-I, AROW or CW, on dense or sparse rows."""
+    step_of = {"PA": _capped, "PAM": _capped, "AROW": _regularised, "CW": _confident}
+
+    def learn(data):
+        name, covariance = str(data["learner"]), str(data["covariance"])
+        step = step_of[name](data)
+        if "values" in data:
+            return _learn_sparse(data, step)
+        X, y = data["X"], data["y"]
+        d = X.shape[1]
+        w, sigma, n_updates = np.zeros(d), np.eye(d), 0
+        for x, label in zip(X, y, strict=True):
+            m = label * (w @ x)
+            if name != "CW" and m >= 1:
+                continue
+            g = x if covariance == "none" else sigma @ x
+            tau, beta = step(m, x @ g)
+            if tau == 0:
+                continue
+            w += (tau * label) * g
+            if covariance != "none":
+                sigma -= beta * np.outer(g, g)
+            n_updates += 1
+        return {"w": w, "n_updates": n_updates}
+
+    return learn
+
+
+def _learn_sparse(data, step):
+    """The diagonal form on the stored values of each row only."""
+    values, features, starts = data["values"], data["features"], data["starts"]
+    w, precision, n_updates = np.zeros(int(data["width"])), np.ones(int(data["width"])), 0
+    for i, label in enumerate(data["y"]):
+        here = features[starts[i] : starts[i + 1]]
+        x = values[starts[i] : starts[i + 1]]
+        m = label * (w[here] @ x)
+        if m >= 1 or not len(x):
+            continue
+        g = x / precision[here]
+        u = x @ g
+        tau, beta = step(m, u)
+        w[here] += (tau * label) * g
+        precision[here] += beta / (1 - beta * u) * x * x
+        n_updates += 1
+    return {"w": w, "n_updates": n_updates}
+
+
+def _capped(data):
+    C = float(data["C"])
+    return lambda m, u: (min(C, (1 - m) / u), 1 / (1 + u))
+
+
+def _regularised(data):
+    r = float(data["r"])
+    return lambda m, u: ((1 - m) / (u + r), 1 / (u + r))
+
+
+def _confident(data):
+    from statistics import NormalDist
+
+    phi = NormalDist().inv_cdf(float(data["eta"]))
+
+    def step(m, u):
+        if m >= phi * u:
+            return 0.0, 0.0
+        b = 1 + 2 * phi * m
+        alpha = (-b + (b * b - 8 * phi * (m - phi * u)) ** 0.5) / (4 * phi * u)
+        return alpha, 2 * alpha * phi / (1 + 2 * alpha * phi * u)
+
+    return step

@@ -77,3 +77,24 @@ def doublet_svm(threads):
         return {"multipliers": multipliers}
 
     return fit
+
+
+def passive_aggressive(threads):
+    from sklearn.linear_model import SGDClassifier
+
+    def learn(data):
+        model = SGDClassifier(
+            loss="hinge",
+            penalty=None,
+            learning_rate="pa1",
+            eta0=float(data["C"]),
+            fit_intercept=False,
+            shuffle=False,
+        )
+        X, y, batch = data["X"], data["y"], int(data["batch"])
+        for start in range(0, len(y), batch):
+            part = slice(start, start + batch)
+            model.partial_fit(X[part], y[part], classes=[-1.0, 1.0])
+        return {"w": model.coef_[0]}
+
+    return learn

