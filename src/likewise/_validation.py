@@ -132,10 +132,12 @@ def check_rows(
     name: str = "X",
     accept_sparse: bool = False,
     min_rows: int = 1,
+    finite: bool = True,
 ) -> Any:
     """Return `X` as a finite float32 or float64 table with the feature count `estimator` knows.
 
     `reset=True` (fitting) learns the feature count and names, `reset=False` compares with them.
+    With `finite=False` it is left to the caller to look for NaN and infinity.
     """
     _check_two_dimensional(X, name)
     with _text_named(name):
@@ -149,7 +151,8 @@ def check_rows(
             ensure_all_finite=False,
             ensure_min_samples=min_rows,
         )
-    check_finite(checked, name)
+    if finite:
+        check_finite(checked, name)
     return checked
 
 

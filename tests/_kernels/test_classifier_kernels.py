@@ -186,7 +186,7 @@ def test_single_event_is_a_stream_of_one(instructions, top2):
             for kernels in (classifier_compiled, classifier_reference):
                 left = W.copy(), precision.copy(), reach.copy()
                 right = W.copy(), precision.copy(), reach.copy()
-                one = kernels.dense_event(*left, x, label, top2, rule)
+                one = kernels.event_learner(*left, top2, rule)(x, label)
                 many = kernels.dense_events(*right, x[None], np.array([label]), top2, rule)
                 assert_same(left, right, 0)
                 margin = classifier_common.margins(many[0], np.array([label]))[0]
@@ -195,20 +195,42 @@ def test_single_event_is_a_stream_of_one(instructions, top2):
 
 
 def test_single_event_refuses_what_cannot_be_learned():
-    rule = rule_for(Kind.CAPPED, 0.0)
-    for kernel in (_kernels.dense_event, classifier_reference.dense_event):
+    rule, none = rule_for(Kind.CAPPED, 0.0), np.empty((0, 0))
+    for kernel in (_kernels.event_learner, classifier_reference.event_learner):
+        W = np.ones((1, 2))
+        learn = kernel(W, none, np.zeros(1), False, rule)
         for bad in (np.nan, np.inf, 1e51, 1e200):
-            W = np.ones((1, 2))
-            found = kernel(W, np.empty((0, 0)), np.zeros(1), np.array([1.0, bad]), 1, False, rule)
-            assert np.isnan(found[0])
-            assert found[1:] == (False, 0)
+            margin, *rest = learn(np.array([1.0, bad]), 1)
+            assert np.isnan(margin)
+            assert rest == [False, 0]
             assert (W == 1).all()
-        assert (
-            kernel(
-                np.ones((1, 1)), np.empty((0, 0)), np.zeros(1), np.array([1e49]), 0, False, rule
-            )[2]
-            == 1
-        )
+        assert learn(np.array([1e49, 0.0]), 0)[2] == 1
+        with pytest.raises(ValueError, match="as many features"):
+            learn(np.ones(3), 0)
+
+
+@needs_native
+def test_native_learner_of_single_events_checks_for_itself():
+    W, none, reach, rule = np.ones((1, 2)), np.empty((0, 0)), np.zeros(1), rule_for(Kind.HARD, 0.0)
+    for error, arguments in [
+        (TypeError, (W.astype(np.float32), none, reach, False, *rule)),
+        (ValueError, (W, np.ones((1, 3)), reach, False, *rule)),
+        (ValueError, (W, none, np.zeros(2), False, *rule)),
+        (ValueError, (W, none, reach, True, *rule)),
+        (ValueError, (W, none, reach, False, 8, *rule[1:])),
+    ]:
+        with pytest.raises(error):
+            _native.EventLearner(*arguments)
+    learn = _native.EventLearner(W, none, reach, False, *rule).learn
+    for error, arguments in [
+        (TypeError, (np.ones((1, 2)), 1)),
+        (TypeError, (np.ones(4)[::2], 1)),
+        (ValueError, (np.ones(2), 2)),
+        (ValueError, (np.ones(2), -1)),
+    ]:
+        with pytest.raises(error):
+            learn(*arguments)
+    assert (W == 1).all()
 
 
 @needs_native

@@ -303,3 +303,21 @@ def test_wide_sparse_rows_are_never_made_dense():
         model = fresh(model).partial_fit(X, y)
         assert (model.decision_function(X) != 0).mean() > 0.3
         assert model.learn_one(X[0], 1) >= 0
+
+
+def test_parameters_may_change_in_mid_stream(data):
+    X, y = data
+    model, expected = lw.PA(C=1.0), lw.PA(C=1.0)
+    for i, (x, label) in enumerate(zip(X, y, strict=True)):
+        if i == 40:
+            model.set_params(C=0.01, variant="PA-II")
+            expected.set_params(C=0.01, variant="PA-II")
+        model.learn_one(x, label)
+        expected.partial_fit(x[None], [label])
+    np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-12)
+    three = lw.PA().partial_fit(X[:1], [0], classes=range(3))
+    for way in ("top2", "ovr"):
+        same = pickle.loads(pickle.dumps(three)).set_params(multiclass=way)
+        three.set_params(multiclass=way).learn_one(X[2], 2)
+        same.partial_fit(X[2:3], [2])
+        np.testing.assert_allclose(three.coef_, same.coef_, rtol=1e-12)

@@ -10,7 +10,6 @@ from scipy.stats import ortho_group
 
 import likewise as lw
 from likewise.online import _classifier, _classifier_state, _covariance_blocks
-from likewise.online._classifier_state import FactoredForm
 
 FIRST_ORDER = [
     ("Perceptron", {}),
@@ -200,7 +199,8 @@ def test_frozen_at_the_identity_it_is_passive_aggressive(variant):
     frozen = lw.PAM(variant.replace("PA", "PAM"), C=0.2)
     for x, label in zip(X, y, strict=True):
         frozen.learn_one(x, label)
-        frozen._state.form = FactoredForm.start(1, 6, 1.0)
+        frozen._state.form.columns[:] = 0
+        frozen._state.form.diagonal[:] = 1
     plain = lw.PA(variant, C=0.2).partial_fit(X, y)
     np.testing.assert_allclose(frozen.coef_, plain.coef_, rtol=1e-10)
 
@@ -335,9 +335,10 @@ def updates_of(model, X, y):
     margins = []
     advance = _classifier.advance
 
-    def listening(*args):
-        margins.append(advance(*args))
-        return margins[-1]
+    def listening(state, X, labels, *args):
+        scores = advance(state, X, labels, *args)
+        margins.append(np.where(labels == 1, scores[:, 0], -scores[:, 0]))
+        return scores
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_classifier, "advance", listening)

@@ -31,8 +31,8 @@ STREAM_NAMES = (
 CLASSIFIER_NAMES = (
     "block_events",
     "csr_events",
-    "dense_event",
     "dense_events",
+    "event_learner",
     "factor_events",
     "low_rank_events",
 )
@@ -59,8 +59,8 @@ if BACKEND == "native":
     from likewise._kernels.classifier_compiled import (
         block_events,
         csr_events,
-        dense_event,
         dense_events,
+        event_learner,
         factor_events,
         low_rank_events,
     )
@@ -81,8 +81,8 @@ else:
     from likewise._kernels.classifier_reference import (
         block_events,
         csr_events,
-        dense_event,
         dense_events,
+        event_learner,
         factor_events,
         low_rank_events,
     )
@@ -115,8 +115,8 @@ __all__ = [
     "bregman_sweep",
     "choose_backend",
     "csr_events",
-    "dense_event",
     "dense_events",
+    "event_learner",
     "factor_events",
     "group_hinges",
     "laplacian_apply",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 
 Reals = NDArray[np.float64]
 Labels = NDArray[np.int64]
+EventLearner = Callable[[Reals, int], tuple[float, bool, int]]
+"""Takes a row and its label; returns its margin, whether it was a mistake, and the updates."""
 
 
 class Kind(IntEnum):

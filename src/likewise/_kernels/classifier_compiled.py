@@ -6,17 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 import likewise._kernels._native as _native
-from likewise._kernels.classifier_common import ClassifierRule, Labels, Reals
+from likewise._kernels.classifier_common import ClassifierRule, EventLearner, Labels, Reals
 
 
-def dense_event(
-    W: Reals, precision: Reals, reach: Reals, x: Reals, label: int, top2: bool, rule: ClassifierRule
-) -> tuple[float, bool, int]:
-    """See `likewise._kernels.classifier_reference.dense_event`."""
-    scores = np.empty((1, len(W)))
-    return _native.dense_event(  # type: ignore[no-any-return]
-        W, precision, reach, x, label, top2, *rule, scores
-    )
+def event_learner(
+    W: Reals, precision: Reals, reach: Reals, top2: bool, rule: ClassifierRule
+) -> EventLearner:
+    """See `likewise._kernels.classifier_reference.event_learner`."""
+    learner: EventLearner = _native.EventLearner(W, precision, reach, top2, *rule).learn
+    return learner
 
 
 def dense_events(

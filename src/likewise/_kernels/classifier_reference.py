@@ -20,6 +20,7 @@ from likewise._kernels.classifier_common import (
     SUREST,
     TRUSTED,
     ClassifierRule,
+    EventLearner,
     Kind,
     Labels,
     Reals,
@@ -222,34 +223,36 @@ def _learn_events(
     return scores[:taken], updates
 
 
-def dense_event(
-    W: Reals, precision: Reals, reach: Reals, x: Reals, label: int, top2: bool, rule: ClassifierRule
-) -> tuple[float, bool, int]:
-    """Take one event of a learner without correlations: `dense_events` for a stream.
+def event_learner(
+    W: Reals, precision: Reals, reach: Reals, top2: bool, rule: ClassifierRule
+) -> EventLearner:
+    """Return a function that takes single events as `dense_events` takes a stream.
 
     Parameters
     ----------
     W, precision, reach, top2, rule
-        As in `dense_events`.
-    x : float64 array of shape (d,)
-        The row.
-    label : int
-        Its label.
+        As in `dense_events`; they are kept, and change with each event.
 
     Returns
     -------
-    margin, mistake, updates : float, bool, int
-        How far the label was ahead, whether another was predicted, and how many models changed.
-        The margin is NaN, and nothing changes, if the row is not finite or its squared length is
-        above `LONGEST2`.
+    function
+        Of a row, float64 of shape (d,), and its label. It returns how far the label was ahead,
+        whether another was predicted, and how many models changed. The margin is NaN, and nothing
+        changes, if the row is not finite or its squared length is above `LONGEST2`.
     """
-    with np.errstate(over="ignore", invalid="ignore"):
-        if not float(x @ x) <= LONGEST2:
-            return np.nan, False, 0
-    labels = np.array([label])
-    scores, updates = dense_events(W, precision, reach, x[None], labels, top2, rule)
-    mistake = bool(predicted(scores)[0] != label)
-    return float(margins(scores, labels)[0]), mistake, updates
+
+    def learn(x: Reals, label: int) -> tuple[float, bool, int]:
+        if x.shape != (W.shape[1] - bool(rule.bias),):
+            raise ValueError("x must have as many features as W.")
+        with np.errstate(over="ignore", invalid="ignore"):
+            if not float(x @ x) <= LONGEST2:
+                return np.nan, False, 0
+        labels = np.array([label])
+        scores, updates = dense_events(W, precision, reach, x[None], labels, top2, rule)
+        mistake = bool(predicted(scores)[0] != label)
+        return float(margins(scores, labels)[0]), mistake, updates
+
+    return learn
 
 
 def dense_events(

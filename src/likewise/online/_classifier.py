@@ -14,7 +14,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from likewise._kernels import ClassifierRule
-from likewise._kernels.classifier_common import LONGEST2, Labels, Reals, padded
+from likewise._kernels.classifier_common import (
+    LONGEST2,
+    EventLearner,
+    Labels,
+    Reals,
+    margins,
+    padded,
+)
 from likewise._memory import require_memory
 from likewise._threads import run_blocks
 from likewise._validation import (
@@ -34,14 +41,14 @@ from likewise.online._classifier_state import (
     ClassifierState,
     DiagonalForm,
     advance,
-    advance_by_row,
     is_sparse,
     learnable,
+    row_learner,
 )
 
 Array = NDArray[Any]
 
-_CHUNK = 8192  # rows taken at a time
+_CHUNK = 2048  # rows taken at a time: few enough to stay near while they are looked at twice
 _CHUNK_BYTES = 2**26  # and no more of them than this, where sparse rows become dense ones
 _MAP_BLOCK = 4096  # rows scored at a time
 
@@ -65,6 +72,7 @@ class OnlineClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
     n_features_in_: int
     _state: ClassifierState
     _code_of: dict[Any, int]
+    _at_hand: tuple[ClassifierState, EventLearner, ClassifierRule, str]
     _undecided: bool
 
     covariance: str | int | None = None
@@ -112,19 +120,24 @@ class OnlineClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         except (TypeError, ValueError):
             raise ValueError("x must be numbers, but it is not.") from None
         try:
-            state, label = self._state, self._code_of[y]
+            state, learn, rule, multiclass = self._at_hand
+            label = self._code_of[y]
+            ready = (
+                state is self._state
+                and rule is self._step_rule()
+                and multiclass == self.multiclass
+                and classes is None
+            )
         except (AttributeError, KeyError, TypeError):
-            state, label = self._not_at_hand(row, y, classes)
-        if classes is not None:
-            self._classes_for(np.asarray([y]), classes)
-        if row.shape != (self.n_features_in_,):
-            _refuse_shape(row, self.n_features_in_)
-        several = len(state.weights) > 1
-        margin = advance_by_row(
-            state, row, label, several and self.multiclass == "top2", self._step_rule()
-        )
+            ready = False
+        if not ready or row.shape != (self.n_features_in_,):
+            state, learn, label = self._prepare_row(row, y, classes)
+        margin, mistake, updates = learn(row, label)
         if margin != margin:
             _refuse_size(row[None], "x")
+        state.n_events += 1
+        state.n_updates += updates
+        state.mistakes += mistake
         self._state = state
         return 1.0 - margin if margin < 1.0 else 0.0
 
@@ -172,7 +185,7 @@ class OnlineClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         passes = 0
         try:
             for _ in range(self.max_iter):
-                order = random.permutation(X.shape[0]) if self.shuffle else None
+                order = random.permutation(X.shape[0]) if self.shuffle else np.arange(X.shape[0])
                 self._learn(state, X, codes, order)
                 passes += 1
         except KeyboardInterrupt:
@@ -321,47 +334,47 @@ class OnlineClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         """Learn a batch whole or not at all, and return the hinge loss of its last row."""
         self._check_parameters()
         known = hasattr(self, "_state")
-        X = check_rows(self, X, reset=not known, accept_sparse=True)
-        _check_size(X)
+        # Numbers are looked at part by part, while they are near: in `_learn`.
+        X = check_rows(self, X, reset=not known, accept_sparse=True, finite=False)
         labels = np.asarray(y)
         _check_labels(labels, X.shape[0])
         decided, undecided = self._classes_for(labels, classes)
         codes = _codes(labels, decided)
         state = self._state if known else self._begin(X.shape[1], len(decided))
         if X.shape[0] > _CHUNK or not isinstance(state.form, DiagonalForm | None):
-            state = deepcopy(state)  # what can be interrupted or fail half-way works on a copy
-        margin = self._learn(state, X, codes, None)
+            state = deepcopy(state)  # what can be interrupted or refused half-way works on a copy
+        margin = self._learn(state, X, codes)
         self._state = state
         self._decide(decided, undecided)
         return max(0.0, 1.0 - margin)
 
-    def _learn(
-        self, state: ClassifierState, X: Any, codes: Labels, order: NDArray[Any] | None
-    ) -> float:
-        """Take rows in the given order, and return the margin of the last before it was learned."""
+    def _learn(self, state: ClassifierState, X: Any, codes: Labels, order: Any = None) -> float:
+        """Take rows, in a given order if there is one; return the margin of the last before."""
         n_rows = len(codes)
-        rule = self._step_rule()
-        top2 = len(state.weights) > 1 and self.multiclass == "top2"
-        stride = max(1, min(_CHUNK, _CHUNK_BYTES // (8 * X.shape[1])))
-        if is_sparse(X) and isinstance(state.form, DiagonalForm | None):
-            stride = _CHUNK
-        margin = 0.0
+        rule, top2 = self._step_rule(), self._top2(state)
+        stride = _CHUNK
+        if is_sparse(X):
+            X = _canonical(X)
+            if not isinstance(state.form, DiagonalForm | None):
+                stride = max(1, min(_CHUNK, _CHUNK_BYTES // (8 * X.shape[1])))
+            elif order is None:
+                stride = n_rows  # to cut sparse rows is to copy them
         for start in range(0, n_rows, stride):
-            part: Any = slice(start, start + stride)
+            part = slice(start, start + stride)
             if order is not None:
                 part = order[part]
-            rows = X[part].astype(np.float64, copy=False)
-            if is_sparse(rows):
-                rows = _canonical(rows)
-            margin = advance(state, rows, codes[part], top2, rule)[-1]
-        return float(margin)
+            rows = X if stride >= n_rows and order is None else X[part]
+            if order is None:
+                _check_size(rows)
+            scores = advance(state, rows.astype(np.float64, copy=False), codes[part], top2, rule)
+        return float(margins(scores[-1:], codes[part][-1:])[0])
 
     # -- labels ----------------------------------------------------------------------------------
 
-    def _not_at_hand(
+    def _prepare_row(
         self, row: Reals, y: Any, classes: ArrayLike | None
-    ) -> tuple[ClassifierState, int]:
-        """Return the state and the label's number, at the first event or for a strange label."""
+    ) -> tuple[ClassifierState, EventLearner, int]:
+        """Check a row and its label, and have everything at hand for more of the kind."""
         known = hasattr(self, "_state")
         if row.ndim != 1 or not row.size or (known and len(row) != self.n_features_in_):
             _refuse_shape(row, self.n_features_in_ if known else None)
@@ -373,9 +386,18 @@ class OnlineClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         decided, undecided = self._classes_for(label, classes)
         code = int(_codes(label, decided)[0])
         state = self._state if known else self._begin(len(row), len(decided))
+        rule = self._step_rule()
+        learn = row_learner(state, self._top2(state), rule)
         self.n_features_in_ = len(row)
         self._decide(decided, undecided)
-        return state, code
+        self._at_hand = state, learn, rule, self.multiclass
+        return state, learn, code
+
+    def _top2(self, state: ClassifierState) -> bool:
+        return len(state.weights) > 1 and self.multiclass == "top2"
+
+    def __getstate__(self) -> Any:
+        return {name: held for name, held in super().__getstate__().items() if name != "_at_hand"}
 
     def _classes_for(self, labels: Array, classes: ArrayLike | None) -> tuple[Array, bool]:
         """Return the classes of these labels, and whether 1 may go with 0 or with -1 still."""

@@ -16,6 +16,7 @@ from likewise import _files, _kernels
 from likewise._kernels import ClassifierRule
 from likewise._kernels.classifier_common import (
     LONGEST2,
+    EventLearner,
     Kind,
     Labels,
     Reals,
@@ -23,7 +24,8 @@ from likewise._kernels.classifier_common import (
     padded,
     predicted,
 )
-from likewise.online._covariance_blocks import learn_in_blocks, matrix_of
+from likewise._threads import single_threaded_blas
+from likewise.online._covariance_blocks import learn_in_blocks, likely, matrix_of
 
 _NOTHING = np.empty((0, 0))
 _NO_LIMIT = 2**62
@@ -102,9 +104,13 @@ class FactoredForm:
             scores[taken : taken + len(found)] = found[:, 0]
             taken, updates = taken + len(found), updates + changed
 
-        if width >= _WIDE:
-            # To leave the factors and to come back costs about as much as so many updates.
-            one_by_one(width // 8)
+        # To leave the factors and to come back costs about as much as so many updates.
+        worth = width // 8
+        if width >= _WIDE and len(X) > worth:
+            with single_threaded_blas():
+                expected = np.count_nonzero(likely(weights[k], X, labels, rule))
+            if expected < 2 * worth:
+                one_by_one(worth)
             if taken < len(X):
                 found, changed = learn_in_blocks(
                     weights[k],
@@ -255,7 +261,7 @@ class ClassifierState:
 def advance(
     state: ClassifierState, X: Any, labels: Labels, top2: bool, rule: ClassifierRule
 ) -> Reals:
-    """Take labelled rows in place, and return the margin of each before it was learned.
+    """Take labelled rows in place, and return their scores before each was learned.
 
     Parameters
     ----------
@@ -278,32 +284,29 @@ def advance(
     state.n_events += len(labels)
     state.n_updates += updates
     state.mistakes += int(np.count_nonzero(predicted(scores) != labels))
-    return margins(scores, labels)
+    return scores
 
 
-def advance_by_row(
-    state: ClassifierState, x: Reals, label: int, top2: bool, rule: ClassifierRule
-) -> float:
-    """Do what `advance` does for one dense row, without its overhead.
+def row_learner(state: ClassifierState, top2: bool, rule: ClassifierRule) -> EventLearner:
+    """Return a function that takes one dense row and its label, without the cost of a batch.
 
-    Returns
-    -------
-    float
-        The margin; NaN, and nothing changed, if the row cannot be learned from.
+    It returns the margin (NaN, and nothing changed, if the row cannot be learned from), whether
+    the row was a mistake, and how many models changed; counting is left to the caller.
     """
-    if isinstance(state.form, DiagonalForm | None):
-        precision = _NOTHING if state.form is None else state.form.precision
-        margin, mistake, updates = _kernels.dense_event(
-            state.weights, precision, state.reach, x, label, top2, rule
-        )
-        if margin == margin:
-            state.n_events += 1
-            state.n_updates += updates
-            state.mistakes += mistake
-        return margin
-    if not learnable(x):
-        return np.nan
-    return float(advance(state, x[None], np.array([label]), top2, rule)[0])
+    form = state.form
+    if form is None or isinstance(form, DiagonalForm):
+        precision = _NOTHING if form is None else form.precision
+        return _kernels.event_learner(state.weights, precision, state.reach, top2, rule)
+
+    def learn(x: Reals, label: int) -> tuple[float, bool, int]:
+        if not learnable(x):
+            return np.nan, False, 0
+        labels = np.array([label])
+        scores, updates = form.learn(state.weights, state.reach, x[None], labels, top2, rule)
+        mistake = bool(predicted(scores)[0] != label)
+        return float(margins(scores, labels)[0]), mistake, updates
+
+    return learn
 
 
 def is_sparse(X: Any) -> bool:

@@ -7,6 +7,7 @@ which only ``Σx`` of the events that are likely to cause an update has to be kn
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
 from likewise import _kernels
@@ -16,7 +17,7 @@ from likewise._threads import single_threaded_blas
 
 # Measured: more updates in a block make its products faster and its corrections dearer.
 _BLOCK = 64
-_AHEAD = 1024  # rows that are looked at for those likely to cause an update
+_AHEAD = 1024  # rows that are looked at, at most, for those likely to cause an update
 
 
 def matrix_of(columns: Reals, diagonal: Reals) -> Reals:
@@ -26,6 +27,8 @@ def matrix_of(columns: Reals, diagonal: Reals) -> Reals:
 
 
 def _upper_half(columns: Reals, diagonal: Reals) -> Reals:
+    if not columns.any():
+        return np.diag(diagonal)
     root = np.sqrt(diagonal)
     upper = columns[:, : len(diagonal)].T * root
     upper[np.diag_indices_from(upper)] = root
@@ -74,30 +77,40 @@ def learn_in_blocks(
     before = w.copy()
     scores, updates, taken = np.empty(len(X)), 0, 0
     history, shrink = np.empty((_BLOCK, len(w))), np.empty(_BLOCK)
+    ahead = 2 * _BLOCK
     with single_threaded_blas():
         sigma = _upper_half(columns, diagonal)
         trusted = True
         while trusted and taken < len(X):
-            ahead, asked = _likely(w, X[taken : taken + _AHEAD], labels[taken:], rule)
-            rows = X[taken : taken + ahead]
+            rows, codes = X[taken : taken + ahead], labels[taken : taken + ahead]
+            asked = np.flatnonzero(likely(w, rows, codes, rule))
+            if len(asked) > _BLOCK and rule.kind is not Kind.CONFIDENCE:
+                asked = asked[:_BLOCK]
+                rows, codes = rows[: asked[-1] + 1], codes[: asked[-1] + 1]
             # As BLAS counts, by columns, this is the lower half of a symmetric matrix.
-            known = blas.dsymm(1.0, sigma.T, rows[asked].T, lower=1).T
+            known = np.empty((0, len(w)))
+            if len(asked):
+                known = np.ascontiguousarray(blas.dsymm(1.0, sigma.T, rows[asked].T, lower=1).T)
             found, changed, trusted = _kernels.block_events(
                 w,
                 sigma,
                 sigma.diagonal().copy(),
                 rows,
-                labels[taken : taken + ahead],
+                codes,
                 asked,
-                np.ascontiguousarray(known),
+                known,
                 history,
                 shrink,
                 rule,
             )
-            noted = history[:changed] * np.sqrt(shrink[:changed])[:, None]
-            blas.dsyrk(-1.0, noted.T, beta=1.0, c=sigma.T, lower=1, overwrite_c=1)
+            if changed:
+                noted = history[:changed] * np.sqrt(shrink[:changed])[:, None]
+                blas.dsyrk(-1.0, noted.T, beta=1.0, c=sigma.T, lower=1, overwrite_c=1)
             scores[taken : taken + len(found)] = found
             taken, updates = taken + len(found), updates + changed
+            # So many rows that a block will be almost full.
+            share = max(changed, 1) / max(len(found), 1)
+            ahead = int(np.clip(0.9 * _BLOCK / share, _BLOCK, _AHEAD))
         factors = factors_of(sigma)
     if factors is None:
         w[:] = before
@@ -106,12 +119,12 @@ def learn_in_blocks(
     return scores[:taken], updates
 
 
-def _likely(w: Reals, X: Reals, labels: Labels, rule: ClassifierRule) -> tuple[int, Labels]:
-    """Return how many rows to take, and which of them would cause an update by themselves."""
+def likely(w: Reals, X: Reals, labels: Labels, rule: ClassifierRule) -> NDArray[np.bool_]:
+    """Return which rows would cause an update by themselves, as far as w alone can tell."""
     if rule.kind is Kind.CONFIDENCE:  # all have to be asked
-        ahead = min(len(X), _BLOCK)
-        return ahead, np.arange(ahead)
+        return np.ones(len(X), dtype=bool)
+    scores = X @ w[: X.shape[1]]
+    if len(w) > X.shape[1]:
+        scores += rule.bias * w[-1]
     least = 0.0 if rule.kind is Kind.SECOND_ORDER_PERCEPTRON else 1.0
-    margin = np.where(labels[: len(X)] == 1, 1.0, -1.0) * (X @ w)
-    asked = np.flatnonzero(margin <= least)[:_BLOCK]
-    return (int(asked[-1]) + 1 if len(asked) == _BLOCK else len(X)), asked
+    return np.asarray(np.where(labels == 1, scores, -scores) <= least)

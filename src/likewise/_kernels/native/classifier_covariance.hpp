@@ -14,6 +14,21 @@ LIKEWISE_INLINE void copy_padded(const DenseRow& row, double* x, int64_t width) 
     if (row.bias != 0) x[row.n] = row.bias;
 }
 
+// Of eight vectors, their sums in one: halves are folded together, then quarters, then pairs, each
+// time into the first of two.
+LIKEWISE_INLINE void fold_halves(Doubles& a, const Doubles& b) {
+    a = __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11) +
+        __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15);
+}
+LIKEWISE_INLINE void fold_quarters(Doubles& a, const Doubles& b) {
+    a = __builtin_shufflevector(a, b, 0, 1, 4, 5, 8, 9, 12, 13) +
+        __builtin_shufflevector(a, b, 2, 3, 6, 7, 10, 11, 14, 15);
+}
+LIKEWISE_INLINE void fold_pairs(Doubles& a, const Doubles& b) {
+    a = __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14) +
+        __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15);
+}
+
 inline int64_t padded(int64_t d) { return (d + kLanes - 1) / kLanes * kLanes; }
 
 // Σ = U diag(D) U' with U unit upper triangular: positive definite whatever the rounding, because D
@@ -84,8 +99,10 @@ class FactoredCovariance {
                 t6 += lanes(c + 6 * width_ + i) * part;
                 t7 += lanes(c + 7 * width_ + i) * part;
             }
-            const Doubles sums{sum(t0), sum(t1), sum(t2), sum(t3), sum(t4), sum(t5), sum(t6), sum(t7)};
-            lanes(f + j) = lanes(x + j) + sums;
+            fold_halves(t0, t1), fold_halves(t2, t3), fold_halves(t4, t5), fold_halves(t6, t7);
+            fold_quarters(t0, t2), fold_quarters(t4, t6);
+            fold_pairs(t0, t4);
+            lanes(f + j) = lanes(x + j) + t0;
         }
         for (; j < d_; ++j) {
             const double* c = column(k, j);

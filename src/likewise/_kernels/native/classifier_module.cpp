@@ -7,6 +7,7 @@
 #include <nanobind/stl/tuple.h>
 
 #include <stdexcept>
+#include <vector>
 
 #include "classifier_covariance.hpp"
 
@@ -167,33 +168,55 @@ std::tuple<int64_t, int64_t, bool> block_events(Vector w, Rows sigma, Reals diag
     return {pass.taken, pass.updates, trusted};
 }
 
-// One event of a learner without correlations: margin (of the label against the best other), whether
-// it was a mistake, and the number of updates. A row that cannot be learned from has margin NaN and
-// changes nothing.
-std::tuple<double, bool, int64_t> dense_event(Matrix W, Matrix precision, Vector reach, Reals x,
-                                       int64_t label, bool top2, int kind, double size,
-                                       double positive, double negative, double R, double bias,
-                                       Matrix scores) {
-    const auto rule = rule_of(kind, size, positive, negative, R, bias);
-    const auto models = models_of(W, reach, scores, size_of(x), bias);
-    require(size_of(scores) == 1, "scores must have one row.");
-    require(label >= 0 && label < (models.count == 1 ? 2 : models.count),
-            "label must name a model.");
-    require(!top2 || models.count > 1, "W must hold several models to choose two of.");
-    double* p = precision_of(precision, W);
-    const likewise::DenseRows rows{x.data(), 1, size_of(x), bias};
-    if (!(rows[0].length2() <= likewise::kLongestRow2)) return {NAN, false, 0};
-    const auto pass = likewise::dense_events(models, p, rule, rows, &label, top2);
-    return {likewise::margin(scores.data(), models.count, label),
-            likewise::predicted(scores.data(), models.count) != label, pass.updates};
-}
+// Learns single events of a learner without correlations, with everything but the row at hand: to
+// hand over so many arrays each time would take longer than to learn.
+class EventLearner {
+  public:
+    EventLearner(Matrix W, Matrix precision, Vector reach, bool top2, int kind, double size,
+                 double positive, double negative, double R, double bias)
+        : W_(W), precision_(precision), reach_(reach), top2_(top2),
+          rule_(rule_of(kind, size, positive, negative, R, bias)), scores_(size_of(W)),
+          features_(size_of(W, 1) - (bias != 0)) {
+        require(size_of(W) > 0 && size_of(reach) == size_of(W),
+                "reach must have one value a model.");
+        require(!top2 || size_of(W) > 1, "W must hold several models to choose two of.");
+        precision_of(precision_, W_);
+    }
+
+    // Margin (of the label against the best other), whether it was a mistake, and the number of
+    // updates. A row that cannot be learned from has margin NaN and changes nothing.
+    std::tuple<double, bool, int64_t> learn(Reals x, int64_t label) {
+        const int64_t count = size_of(W_);
+        require(size_of(x) == features_, "x must have as many features as W.");
+        require(label >= 0 && label < (count == 1 ? 2 : count), "label must name a model.");
+        const likewise::DenseRows rows{x.data(), 1, features_, rule_.bias};
+        if (!(rows[0].length2() <= likewise::kLongestRow2)) return {NAN, false, 0};
+        const likewise::Models models{W_.data(), count, size_of(W_, 1), reach_.data(),
+                                      scores_.data()};
+        double* precision = precision_.size() ? precision_.data() : nullptr;
+        const auto pass = likewise::dense_events(models, precision, rule_, rows, &label, top2_);
+        return {likewise::margin(scores_.data(), count, label),
+                likewise::predicted(scores_.data(), count) != label, pass.updates};
+    }
+
+  private:
+    Matrix W_, precision_;
+    Vector reach_;
+    bool top2_;
+    likewise::ClassifierRule rule_;
+    std::vector<double> scores_;
+    int64_t features_;
+};
 
 }  // namespace
 
 void bind_classifiers(nb::module_& m) {
-    m.def("dense_event", &dense_event, nb::arg("W").noconvert(), nb::arg("precision").noconvert(),
-          nb::arg("reach").noconvert(), nb::arg("x").noconvert(), "label"_a, "top2"_a, "kind"_a,
-          "size"_a, "positive"_a, "negative"_a, "R"_a, "bias"_a, nb::arg("scores").noconvert());
+    nb::class_<EventLearner>(m, "EventLearner")
+        .def(nb::init<Matrix, Matrix, Vector, bool, int, double, double, double, double, double>(),
+             nb::arg("W").noconvert(), nb::arg("precision").noconvert(),
+             nb::arg("reach").noconvert(), "top2"_a, "kind"_a, "size"_a, "positive"_a,
+             "negative"_a, "R"_a, "bias"_a)
+        .def("learn", &EventLearner::learn, nb::arg("x").noconvert(), "label"_a);
     m.def("dense_events", &dense_events, nb::arg("W").noconvert(),
           nb::arg("precision").noconvert(), nb::arg("reach").noconvert(), nb::arg("X").noconvert(),
           nb::arg("labels").noconvert(), "top2"_a, "kind"_a, "size"_a, "positive"_a, "negative"_a,

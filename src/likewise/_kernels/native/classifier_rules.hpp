@@ -87,25 +87,37 @@ struct DenseRow {
         return dot(w, x, n) + (bias != 0 ? bias * w[n] : 0);
     }
     LIKEWISE_INLINE double length2() const { return dot(x, x, n); }
-    LIKEWISE_INLINE double weighted_length2(const double* precision) const {
+    // x'Σx of a diagonal Σ, and Σx of the features in turn.
+    LIKEWISE_INLINE double variance(const double* precision, double* gain) const {
         Doubles many{};
         int64_t j = 0;
-        for (; j + kLanes <= n; j += kLanes)
-            many += lanes(x + j) * lanes(x + j) / lanes(precision + j);
-        double rest = bias != 0 ? bias * bias / precision[n] : 0;
-        for (; j < n; ++j) rest += x[j] * x[j] / precision[j];
+        for (; j + kLanes <= n; j += kLanes) {
+            lanes(gain + j) = lanes(x + j) / lanes(precision + j);
+            many += lanes(x + j) * lanes(gain + j);
+        }
+        double rest = 0;
+        for (; j < n; ++j) {
+            gain[j] = x[j] / precision[j];
+            rest += x[j] * gain[j];
+        }
+        if (bias != 0) {
+            gain[n] = bias / precision[n];
+            rest += bias * gain[n];
+        }
         return sum(many) + rest;
     }
+    LIKEWISE_INLINE int64_t touched() const { return n + (bias != 0); }
     LIKEWISE_INLINE void add(double* w, double weight, double bias_weight) const {
         int64_t j = 0;
         for (; j + kLanes <= n; j += kLanes) lanes(w + j) += weight * lanes(x + j);
         for (; j < n; ++j) w[j] += weight * x[j];
         if (bias != 0) w[n] += bias_weight * bias;
     }
+    // Tells a place among the touched features, the feature and its value.
     template <typename Change>
     LIKEWISE_INLINE void each(const Change& change) const {
-        for (int64_t j = 0; j < n; ++j) change(j, x[j]);
-        if (bias != 0) change(n, bias);
+        for (int64_t j = 0; j < n; ++j) change(j, j, x[j]);
+        if (bias != 0) change(n, n, bias);
     }
 };
 
@@ -134,19 +146,27 @@ struct SparseRow {
         return even + odd + (bias != 0 ? bias * w[n] : 0);
     }
     LIKEWISE_INLINE double length2() const { return dot(values, values, stored); }
-    LIKEWISE_INLINE double weighted_length2(const double* precision) const {
-        double total = bias != 0 ? bias * bias / precision[n] : 0;
-        for (int64_t j = 0; j < stored; ++j) total += values[j] * values[j] / precision[features[j]];
+    LIKEWISE_INLINE double variance(const double* precision, double* gain) const {
+        double total = 0;
+        for (int64_t j = 0; j < stored; ++j) {
+            gain[j] = values[j] / precision[features[j]];
+            total += values[j] * gain[j];
+        }
+        if (bias != 0) {
+            gain[stored] = bias / precision[n];
+            total += bias * gain[stored];
+        }
         return total;
     }
+    LIKEWISE_INLINE int64_t touched() const { return stored + (bias != 0); }
     LIKEWISE_INLINE void add(double* w, double weight, double bias_weight) const {
         for (int64_t j = 0; j < stored; ++j) w[features[j]] += weight * values[j];
         if (bias != 0) w[n] += bias_weight * bias;
     }
     template <typename Change>
     LIKEWISE_INLINE void each(const Change& change) const {
-        for (int64_t j = 0; j < stored; ++j) change(features[j], values[j]);
-        if (bias != 0) change(n, bias);
+        for (int64_t j = 0; j < stored; ++j) change(j, features[j], values[j]);
+        if (bias != 0) change(stored, n, bias);
     }
 };
 

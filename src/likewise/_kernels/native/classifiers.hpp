@@ -1,6 +1,8 @@
 // One pass over labelled rows, event by event: a learner is a rule and a form of covariance.
 #pragma once
 
+#include <vector>
+
 #include "classifier_rules.hpp"
 
 namespace likewise {
@@ -36,21 +38,25 @@ struct NoCovariance {
 // A variance a feature, kept as its inverse: precision_i += c x_i².
 struct DiagonalCovariance {
     double* precision;  // count x width
+    int64_t width;
+    std::vector<double> gain[2] = {};
 
     LIKEWISE_INLINE bool room() const { return true; }
 
     template <typename Row>
-    LIKEWISE_INLINE double variance(int, int64_t k, const Row& row, double) {
-        return row.weighted_length2(precision + k * width);
+    LIKEWISE_INLINE double variance(int slot, int64_t k, const Row& row, double) {
+        if (static_cast<int64_t>(gain[slot].size()) < row.touched())
+            gain[slot].resize(row.touched());
+        return row.variance(precision + k * width, gain[slot].data());
     }
     template <typename Row>
-    LIKEWISE_INLINE void update(int, const Row& row, double y, Step step, const Models& models,
-                                const ClassifierRule& rule, int64_t k) {
+    LIKEWISE_INLINE void update(int slot, const Row& row, double y, Step step,
+                                const Models& models, const ClassifierRule& rule, int64_t k) {
         double* w = models.weights(k);
         double* p = precision + k * width;
         if (rule.kind == Kind::second_order_perceptron) {
             // w = v / p with v += y x: each weight is divided anew.
-            row.each([=](int64_t j, double x) LIKEWISE_LAMBDA {
+            row.each([=](int64_t, int64_t j, double x) LIKEWISE_LAMBDA {
                 const double v = w[j] * p[j] + y * x;
                 p[j] = std::min(p[j] + x * x, kSurest);
                 w[j] = v / p[j];
@@ -58,13 +64,12 @@ struct DiagonalCovariance {
             return;
         }
         const double weight = y * step.tau, c = step.c;
-        row.each([=](int64_t j, double x) LIKEWISE_LAMBDA {
-            w[j] += weight * (x / p[j]);
+        const double* g = gain[slot].data();
+        row.each([=](int64_t i, int64_t j, double x) LIKEWISE_LAMBDA {
+            w[j] += weight * g[i];
             p[j] = std::min(p[j] + c * (x * x), kSurest);
         });
     }
-
-    int64_t width;
 };
 
 // How far a pass got.
