@@ -288,8 +288,12 @@ def dense_events(
     scores : float64 array of shape (n, n_models)
         Before the update by each event.
     updates : int
-        How often a model changed (top two: how many events changed two models).
+        How often a model changed (top two: how many events changed two models). It is -1, and the
+        models are spoiled, if a row is not finite or its squared length is above `LONGEST2`.
     """
+    with np.errstate(over="ignore", invalid="ignore"):
+        if not (np.einsum("nd,nd->n", X, X) <= LONGEST2).all():
+            return np.empty((len(X), len(W))), -1
     form = _Diagonal(W, precision, reach, rule)
     return _learn_events(form, W, reach, lambda i: X[i], labels, top2, rule)
 

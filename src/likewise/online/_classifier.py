@@ -40,6 +40,7 @@ from likewise.base import Learner, fitting
 from likewise.online._classifier_state import (
     ClassifierState,
     DiagonalForm,
+    UnlearnableError,
     advance,
     is_sparse,
     learnable,
@@ -48,7 +49,7 @@ from likewise.online._classifier_state import (
 
 Array = NDArray[Any]
 
-_CHUNK = 2048  # rows taken at a time: few enough to stay near while they are looked at twice
+_CHUNK = 4096  # rows taken at a time
 _CHUNK_BYTES = 2**26  # and no more of them than this, where sparse rows become dense ones
 _MAP_BLOCK = 4096  # rows scored at a time
 
@@ -334,15 +335,18 @@ class OnlineClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         """Learn a batch whole or not at all, and return the hinge loss of its last row."""
         self._check_parameters()
         known = hasattr(self, "_state")
-        # Numbers are looked at part by part, while they are near: in `_learn`.
+        # Whether all numbers are finite is seen while they are learned: one pass less.
         X = check_rows(self, X, reset=not known, accept_sparse=True, finite=False)
         labels = np.asarray(y)
         _check_labels(labels, X.shape[0])
         decided, undecided = self._classes_for(labels, classes)
         codes = _codes(labels, decided)
         state = self._state if known else self._begin(X.shape[1], len(decided))
-        if X.shape[0] > _CHUNK or not isinstance(state.form, DiagonalForm | None):
-            state = deepcopy(state)  # what can be interrupted or refused half-way works on a copy
+        # What can be interrupted or refused half-way works on a copy; a few sparse rows cannot.
+        if not (
+            is_sparse(X) and X.shape[0] <= _CHUNK and isinstance(state.form, DiagonalForm | None)
+        ):
+            state = deepcopy(state)
         margin = self._learn(state, X, codes)
         self._state = state
         self._decide(decided, undecided)
@@ -364,9 +368,16 @@ class OnlineClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
             if order is not None:
                 part = order[part]
             rows = X if stride >= n_rows and order is None else X[part]
-            if order is None:
+            if order is None and (
+                is_sparse(rows) or not isinstance(state.form, DiagonalForm | None)
+            ):
                 _check_size(rows)
-            scores = advance(state, rows.astype(np.float64, copy=False), codes[part], top2, rule)
+            try:
+                scores = advance(
+                    state, rows.astype(np.float64, copy=False), codes[part], top2, rule
+                )
+            except UnlearnableError:
+                _refuse_size(rows, "X")
         return float(margins(scores[-1:], codes[part][-1:])[0])
 
     # -- labels ----------------------------------------------------------------------------------
@@ -425,8 +436,8 @@ class OnlineClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         )
 
     def _decide(self, classes: Array, undecided: bool) -> None:
-        if hasattr(self, "classes_") and classes is self.classes_ and hasattr(self, "_code_of"):
-            self._undecided = undecided
+        same = classes is getattr(self, "classes_", None) and hasattr(self, "_code_of")
+        if same and undecided == self._undecided:
             return
         self.classes_ = classes
         self._undecided = undecided

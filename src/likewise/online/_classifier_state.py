@@ -309,6 +309,10 @@ def row_learner(state: ClassifierState, top2: bool, rule: ClassifierRule) -> Eve
     return learn
 
 
+class UnlearnableError(Exception):
+    """A row is not finite or too long; the state is spoiled."""
+
+
 def is_sparse(X: Any) -> bool:
     """Return whether X is a sparse matrix."""
     return bool(sp.issparse(X))
@@ -330,7 +334,10 @@ def _learn_linear(
     rule: ClassifierRule,
 ) -> tuple[Reals, int]:
     if not is_sparse(X):
-        return _kernels.dense_events(weights, precision, reach, X, labels, top2, rule)
+        scores, updates = _kernels.dense_events(weights, precision, reach, X, labels, top2, rule)
+        if updates < 0:
+            raise UnlearnableError
+        return scores, updates
     return _kernels.csr_events(
         weights,
         precision,

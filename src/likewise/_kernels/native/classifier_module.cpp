@@ -78,7 +78,8 @@ int64_t dense_events(Matrix W, Matrix precision, Vector reach, Rows X, Labels la
     double* p = precision_of(precision, W);
     nb::gil_scoped_release unlocked;
     const likewise::DenseRows rows{X.data(), size_of(X), size_of(X, 1), bias};
-    return likewise::dense_events(models, p, rule, rows, labels.data(), top2).updates;
+    const auto pass = likewise::dense_events(models, p, rule, rows, labels.data(), top2);
+    return pass.refused ? -1 : pass.updates;
 }
 
 int64_t csr_events(Matrix W, Matrix precision, Vector reach, Reals values, Features features,
@@ -99,7 +100,8 @@ int64_t csr_events(Matrix W, Matrix precision, Vector reach, Reals values, Featu
                 "features must be columns of W.");
     nb::gil_scoped_release unlocked;
     const likewise::SparseRows rows{values.data(), features.data(), starts.data(), n, width, bias};
-    return likewise::sparse_events(models, p, rule, rows, labels.data(), top2).updates;
+    const auto pass = likewise::sparse_events(models, p, rule, rows, labels.data(), top2);
+    return pass.refused ? -1 : pass.updates;
 }
 
 Counted factor_events(Matrix W, Cube columns, Matrix diagonal, Vector reach, Rows X, Labels labels,
@@ -190,11 +192,11 @@ class EventLearner {
         require(size_of(x) == features_, "x must have as many features as W.");
         require(label >= 0 && label < (count == 1 ? 2 : count), "label must name a model.");
         const likewise::DenseRows rows{x.data(), 1, features_, rule_.bias};
-        if (!(rows[0].length2() <= likewise::kLongestRow2)) return {NAN, false, 0};
         const likewise::Models models{W_.data(), count, size_of(W_, 1), reach_.data(),
                                       scores_.data()};
         double* precision = precision_.size() ? precision_.data() : nullptr;
         const auto pass = likewise::dense_events(models, precision, rule_, rows, &label, top2_);
+        if (pass.refused) return {NAN, false, 0};
         return {likewise::margin(scores_.data(), count, label),
                 likewise::predicted(scores_.data(), count) != label, pass.updates};
     }

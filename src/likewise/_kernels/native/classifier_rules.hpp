@@ -87,6 +87,22 @@ struct DenseRow {
         return dot(w, x, n) + (bias != 0 ? bias * w[n] : 0);
     }
     LIKEWISE_INLINE double length2() const { return dot(x, x, n); }
+    // Both in one pass: neither has to wait for the other.
+    LIKEWISE_INLINE double score_and_length2(const double* w, double* length2) const {
+        Doubles score{}, squares{};
+        int64_t j = 0;
+        for (; j + kLanes <= n; j += kLanes) {
+            score += lanes(w + j) * lanes(x + j);
+            squares += lanes(x + j) * lanes(x + j);
+        }
+        double score_rest = bias != 0 ? bias * w[n] : 0, squares_rest = 0;
+        for (; j < n; ++j) {
+            score_rest += w[j] * x[j];
+            squares_rest += x[j] * x[j];
+        }
+        *length2 = sum(squares) + squares_rest;
+        return sum(score) + score_rest;
+    }
     // x'Σx of a diagonal Σ, and Σx of the features in turn.
     LIKEWISE_INLINE double variance(const double* precision, double* gain) const {
         Doubles many{};
@@ -146,6 +162,10 @@ struct SparseRow {
         return even + odd + (bias != 0 ? bias * w[n] : 0);
     }
     LIKEWISE_INLINE double length2() const { return dot(values, values, stored); }
+    LIKEWISE_INLINE double score_and_length2(const double* w, double* length2) const {
+        *length2 = this->length2();
+        return score(w);
+    }
     LIKEWISE_INLINE double variance(const double* precision, double* gain) const {
         double total = 0;
         for (int64_t j = 0; j < stored; ++j) {

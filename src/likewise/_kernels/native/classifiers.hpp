@@ -72,38 +72,44 @@ struct DiagonalCovariance {
     }
 };
 
-// How far a pass got.
+// How far a pass got, and whether it stopped at a row that cannot be learned from.
 struct Pass {
     int64_t taken = 0;
     int64_t updates = 0;
+    bool refused = false;
 };
 
-// One event of one model with y = +1 or -1; returns whether it changed the model.
+enum class Outcome { kept, changed, refused };
+
+// One event of one model with y = +1 or -1.
 template <typename Form, typename Row>
-LIKEWISE_INLINE bool one_against_rest(Form& form, const Models& models, const ClassifierRule& rule,
+LIKEWISE_INLINE Outcome one_against_rest(Form& form, const Models& models, const ClassifierRule& rule,
                                       const Row& row, double y, int64_t k, double* score) {
-    const double s = row.score(models.weights(k));
+    double length2;
+    const double s = row.score_and_length2(models.weights(k), &length2);
     const double m = y * s;
     *score = s;
+    if (!(length2 <= kLongestRow2)) return Outcome::refused;
     if (rule.kind == Kind::paum)
         models.reach[k] = rule.reach > 0 ? rule.reach * rule.reach
-                                         : std::max(models.reach[k], row.length2());
+                                         : std::max(models.reach[k], length2);
     const double threshold = y > 0 ? rule.positive : rule.negative;
-    if (!rule.open(m, (s > 0) != (y > 0), threshold)) return false;
-    const double length2 = row.length2();
-    if (length2 < kShortest2) return false;
+    if (!rule.open(m, (s > 0) != (y > 0), threshold)) return Outcome::kept;
+    if (length2 < kShortest2) return Outcome::kept;
     const double u = form.variance(0, k, row, length2);
     const Step step = rule.step(m, u);
-    if (step.tau == 0) return false;
+    if (step.tau == 0) return Outcome::kept;
     form.update(0, row, y, step, models, rule, k);
-    return true;
+    return Outcome::changed;
 }
 
 // One event between its label and the best wrong class.
 template <typename Form, typename Row>
-LIKEWISE_INLINE bool label_against_best(Form& form, const Models& models,
+LIKEWISE_INLINE Outcome label_against_best(Form& form, const Models& models,
                                         const ClassifierRule& rule, const Row& row, int64_t label,
                                         double* scores) {
+    const double length2 = row.length2();
+    if (!(length2 <= kLongestRow2)) return Outcome::refused;
     int64_t rival = -1;
     for (int64_t k = 0; k < models.count; ++k) {
         scores[k] = row.score(models.weights(k));
@@ -113,12 +119,11 @@ LIKEWISE_INLINE bool label_against_best(Form& form, const Models& models,
     if (rule.kind == Kind::paum)
         for (int64_t k = 0; k < models.count; ++k)
             models.reach[k] = rule.reach > 0 ? rule.reach * rule.reach
-                                             : std::max(models.reach[k], row.length2());
+                                             : std::max(models.reach[k], length2);
     // The first of equal scores is the prediction.
     const bool mistake = m < 0 || (m == 0 && rival < label);
-    if (!rule.open(m, mistake, rule.positive + rule.negative)) return false;
-    const double length2 = row.length2();
-    if (length2 < kShortest2) return false;
+    if (!rule.open(m, mistake, rule.positive + rule.negative)) return Outcome::kept;
+    if (length2 < kShortest2) return Outcome::kept;
     const double up = form.variance(0, label, row, length2);
     const double down = form.variance(1, rival, row, length2);
     Step step = rule.step(m, up + down), other = step;
@@ -126,10 +131,10 @@ LIKEWISE_INLINE bool label_against_best(Form& form, const Models& models,
         step = rule.step(scores[label], up);
         other = rule.step(-scores[rival], down);
     }
-    if (step.tau == 0) return false;
+    if (step.tau == 0) return Outcome::kept;
     form.update(0, row, 1, step, models, rule, label);
     form.update(1, row, -1, other, models, rule, rival);
-    return true;
+    return Outcome::changed;
 }
 
 // Events in order. One against the rest, models do not know of each other: all events of one,
@@ -142,8 +147,11 @@ LIKEWISE_INLINE Pass learn_events(Form& form, const Models& models, const Classi
     if (top2) {
         for (; pass.taken < rows.n && pass.updates < max_updates && form.room(); ++pass.taken) {
             const int64_t i = pass.taken;
-            pass.updates += label_against_best(form, models, rule, rows[i], labels[i],
-                                               models.scores + i * models.count);
+            const Outcome outcome = label_against_best(form, models, rule, rows[i], labels[i],
+                                                       models.scores + i * models.count);
+            pass.refused = outcome == Outcome::refused;
+            if (pass.refused) return pass;
+            pass.updates += outcome == Outcome::changed;
         }
         return pass;
     }
@@ -153,9 +161,12 @@ LIKEWISE_INLINE Pass learn_events(Form& form, const Models& models, const Classi
         for (pass.taken = 0; pass.taken < rows.n && pass.updates < max_updates && form.room();
              ++pass.taken) {
             const int64_t i = pass.taken;
-            pass.updates += one_against_rest(form, models, rule, rows[i],
-                                             labels[i] == own ? 1.0 : -1.0, k,
-                                             models.scores + i * models.count + k);
+            const Outcome outcome = one_against_rest(form, models, rule, rows[i],
+                                                     labels[i] == own ? 1.0 : -1.0, k,
+                                                     models.scores + i * models.count + k);
+            pass.refused = outcome == Outcome::refused;
+            if (pass.refused) return pass;
+            pass.updates += outcome == Outcome::changed;
         }
     }
     return pass;
