@@ -96,7 +96,8 @@ class Learner(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         _files.save(self, path)
 
     def _check_parameters(self) -> None:
-        check_parameters(type(self).__name__, self.get_params(deep=False), self._rules)
+        values = {name: getattr(self, name) for name in self._rules}
+        check_parameters(type(self).__name__, values, self._rules)
 
     def _solve(
         self,
