@@ -110,6 +110,8 @@ def mmc(threads, diagonal=False):
         model = MMC(diagonal=diagonal, shrinkage=0.0)
         return {"M": model.fit_pairs(data["X"], data["pairs"], data["same"]).mahalanobis_matrix()}
 
+    return learn
+
 
 def labelled_stream(threads, one_by_one=False):
     import numpy as np
