@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from likewise._validation import at_least, check_parameters, non_negative, positive
+from likewise._validation import Rule, at_least, check_parameters, non_negative, positive
 
 Reals = NDArray[np.float64]
 Kernel = Callable[[Reals, Reals], Reals]
@@ -26,6 +26,18 @@ _PARAMETERS: dict[str, dict[str, Any]] = {
     "poly": {"gamma": positive(), "coef0": non_negative(), "degree": at_least(1)},
 }
 NAMES = tuple(_PARAMETERS)
+
+# What a learner with the parameters `kernel` and `kernel_params` accepts.
+KERNEL_RULES: dict[str, Rule] = {
+    "kernel": Rule(
+        f"None, one of {', '.join(map(repr, NAMES))} or a function of two tables",
+        lambda v: v is None or (v in NAMES if isinstance(v, str) else callable(v)),
+    ),
+    "kernel_params": Rule(
+        "None or a dict with words as keys",
+        lambda v: v is None or (isinstance(v, dict) and all(isinstance(k, str) for k in v)),
+    ),
+}
 
 
 def check_kernel(kernel: Any, parameters: dict[str, Any]) -> None:

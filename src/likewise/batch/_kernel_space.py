@@ -18,16 +18,17 @@ Array = NDArray[Any]
 Reals = NDArray[np.float64]
 
 _BLOCK = 512
+_NOISE = 1e-10  # share of the longest direction, squared
 _ROUNDING = 1e-8  # relative; kernels are rarely computed to the last digit
 
 
 @_files.record
 @dataclass(frozen=True, eq=False)
 class KernelSpace:
-    """Coordinates of images in feature space: kernel principal components, all of them.
+    """Coordinates of images in feature space: kernel principal components.
 
-    Differences of the rows have the lengths and angles that they have in feature space, so that
-    what is learned on the coordinates is what would be learned there.
+    If all are kept, differences of the rows have the lengths and angles that they have in feature
+    space, so that what is learned on the coordinates is what would be learned there.
 
     Attributes
     ----------
@@ -45,9 +46,9 @@ class KernelSpace:
 
     @classmethod
     def spanned_by(
-        cls, X: Array, kernel: Any, parameters: dict[str, Any]
+        cls, X: Array, kernel: Any, parameters: dict[str, Any], budget: int | None = None
     ) -> tuple[KernelSpace, Reals]:
-        """Return the space and the coordinates of the rows."""
+        """Return the space, its first `budget` directions, and the coordinates of the rows."""
         rows = np.ascontiguousarray(X, dtype=np.float64)
         n = len(rows)
         require_memory(
@@ -71,7 +72,9 @@ class KernelSpace:
                 f"The kernel is not positive semi-definite: it has the eigenvalue {lengths2[0]:.3g}"
                 f" beside {largest:.3g}, but none below 0 is allowed."
             )
-        kept = np.flatnonzero(lengths2 > largest * n * np.finfo(np.float64).eps)[::-1]
+        # Directions below what rounding of the rows makes are noise, and would be stretched.
+        noise = max(_NOISE, n * float(np.finfo(X.dtype).eps))
+        kept = np.flatnonzero(lengths2 > largest * noise)[::-1][:budget]
         if not len(kept):
             raise ValueError("The kernel maps all rows to one point, so that nothing differs.")
         roots = np.sqrt(lengths2[kept])

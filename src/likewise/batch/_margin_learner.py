@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from likewise._kernel_functions import NAMES, check_kernel
 from likewise._validation import (
-    Rule,
     TableLike,
     at_least,
     check_labelled,
@@ -22,12 +17,12 @@ from likewise._validation import (
     one_of,
     positive,
 )
-from likewise.base import MetricLearner
+from likewise.batch._kernel_metric import KernelMetric
 from likewise.batch._kernel_space import KernelSpace
 from likewise.cones import Symmetric
 from likewise.constraints import Pairs, Triplets, as_pairs, as_triplets
 from likewise.losses import DualLoss, Hinge
-from likewise.metric import canonical_components, nearest_psd, row_norms
+from likewise.metric import canonical_components, nearest_psd
 from likewise.objectives import ConstraintMatrices, MarginProblem
 from likewise.solvers import Solution, conic_interior_point, interior_point
 
@@ -42,19 +37,7 @@ COMMON_RULES: dict[str, Any] = {
 }
 
 
-KERNEL_RULES: dict[str, Any] = {
-    "kernel": Rule(
-        f"None, one of {', '.join(map(repr, NAMES))} or a function of two tables",
-        lambda v: v is None or (v in NAMES if isinstance(v, str) else callable(v)),
-    ),
-    "kernel_params": Rule(
-        "None or a dict with words as keys",
-        lambda v: v is None or (isinstance(v, dict) and all(isinstance(k, str) for k in v)),
-    ),
-}
-
-
-class MarginLearner(MetricLearner):
+class MarginLearner(KernelMetric):
     """``min ½‖M‖² + C Σ loss`` over a cone; a subclass names its constraints, loss and cone.
 
     Attributes of the fitted model are described in the subclasses.
@@ -66,10 +49,6 @@ class MarginLearner(MetricLearner):
     max_iter: int
     n_jobs: int | None
     verbose: int
-    kernel_params: dict[str, Any] | None
-    kernel: Any
-    _space: KernelSpace | None
-    _kernel_used: tuple[Any, dict[str, Any]] | None
     _n_constraints: int
     _rules: ClassVar = COMMON_RULES
 
@@ -114,13 +93,6 @@ class MarginLearner(MetricLearner):
         space, rows = self._images(X)
         return self._learn(X, rows, space, chosen)
 
-    def _images(self, X: Array) -> tuple[KernelSpace | None, Array]:
-        """Return the feature space, if there is a kernel, and the rows in it."""
-        kernel = getattr(self, "kernel", None)
-        if kernel is None:
-            return None, X
-        return KernelSpace.spanned_by(X, kernel, self.kernel_params or {})
-
     def _learn(
         self, X: Array, rows: Array, space: KernelSpace | None, constraints: Pairs | Triplets
     ) -> Self:
@@ -132,8 +104,7 @@ class MarginLearner(MetricLearner):
 
         solver = conic_interior_point if self._over_the_hull() else interior_point
         found = self._solve(solver, problem, self._start(len(matrices)), fitted, tol=self.tol)
-        self._space = space
-        self._kernel_used = None if space is None else (self.kernel, dict(self.kernel_params or {}))
+        self._keep_space(space)
         return self._keep_solution(problem, found, factor, X.dtype)
 
     def _start(self, n_constraints: int) -> Array | None:
@@ -177,66 +148,6 @@ class MarginLearner(MetricLearner):
         self.dual_coef_ = (found.multipliers * matrices.sign)[self.support_pairs_]
         self.duality_gap_ = float(found.gap) if found.gap is not None else np.nan
         return self._keep(components * factor, dtype)
-
-    # -- kernels ---------------------------------------------------------------------------------
-
-    def pair_distance(self, A: TableLike, B: TableLike) -> Array:
-        """Return the distance of each row of `A` to the same row of `B`: large is different.
-
-        Parameters
-        ----------
-        A, B : array-like of shape (n_pairs, n_features)
-            The two sides of the pairs.
-
-        Returns
-        -------
-        array of shape (n_pairs,)
-            ``‖L(a - b)‖``, not squared; with a kernel of their images in feature space.
-        """
-        if getattr(self, "_space", None) is None:
-            return super().pair_distance(A, B)
-        A, B = self._check_new(A, "A"), self._check_new(B, "B")
-        if len(A) != len(B):
-            raise ValueError(
-                f"A has {len(A)} rows and B has {len(B)}, but both sides of the pairs need as many."
-            )
-        return row_norms(self._map(A) - self._map(B))
-
-    def mahalanobis_matrix(self) -> Array:
-        """Return ``M = L.T @ L``; a kernel model has none over the features, and says so."""
-        if getattr(self, "_space", None) is not None:
-            raise AttributeError(
-                "A kernel model has no matrix over the features of X: use pair_distance, transform "
-                "or get_metric."
-            )
-        return super().mahalanobis_matrix()
-
-    def get_metric(self) -> Callable[[ArrayLike, ArrayLike], float]:
-        """Return the distance as a plain function of two vectors, for SciPy and scikit-learn."""
-        check_is_fitted(self)
-        if self._space is None:
-            return super().get_metric()
-        return partial(_distance, self._map)
-
-    def _map(self, X: Any) -> Any:
-        if self._space is None:
-            return super()._map(X)
-        assert self._kernel_used is not None
-        images = self._space.coordinates(X, *self._kernel_used)
-        return np.asarray(super()._map(images), dtype=X.dtype)
-
-    def _map_about(self, X: Array, origin: Array) -> Any:
-        return super()._map_about(X, origin) if self._space is None else self._map(X)
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if getattr(self, "kernel", None) is not None:
-            check_kernel(self.kernel, self.kernel_params or {})
-
-
-def _distance(mapped: Callable[[Array], Array], first: ArrayLike, second: ArrayLike) -> float:
-    sides = np.asarray([first, second], dtype=np.float64)
-    return float(row_norms(np.diff(mapped(sides), axis=0))[0])
 
 
 def _components(M: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from likewise import _kernels
+from likewise._kernel_functions import KERNEL_RULES
 from likewise._threads import single_threaded_blas
 from likewise._validation import (
     Rule,
@@ -25,7 +27,9 @@ from likewise._validation import (
     one_of,
     positive,
 )
-from likewise.base import MetricLearner, fitting
+from likewise.base import fitting
+from likewise.batch._kernel_metric import KernelMetric
+from likewise.batch._kernel_space import KernelSpace
 from likewise.batch._lmnn_matrix import LMNNMatrixProblem
 from likewise.batch._lmnn_problem import FindImpostors, LMNNProblem, best_multiple
 from likewise.batch._lmnn_start import CentredRows, Coordinates, start_components
@@ -40,7 +44,7 @@ from likewise.solvers import Solution, projected_subgradient, working_set_lbfgs
 Array = NDArray[Any]
 
 
-class LMNN(MetricLearner):
+class LMNN(KernelMetric):
     r"""Large margin nearest neighbours: pull same-class neighbours, push impostors past a margin.
 
     Each row has k target neighbours, the nearest of its class under the start metric. With squared
@@ -80,6 +84,15 @@ class LMNN(MetricLearner):
     neighbors : {"auto", "brute", "tree"}
         How targets and impostors are searched: by comparing all rows, by trees (faster for a great
         many rows of two or three features), or by what is faster. The result is the same.
+    kernel : None, "linear", "rbf", "poly" or callable
+        Learn in the feature space of a kernel, on the coordinates that kernel PCA gives: all rows
+        are kept, and tables of all rows by all rows are needed, 32 n² bytes. A callable takes two
+        tables of rows and returns their kernel values.
+    kernel_params : dict, optional
+        Parameters of the kernel in scikit-learn's words: "gamma" (1 / n_features unless given),
+        "coef0" (1), "degree" (3); or what a callable takes by name.
+    budget : int, optional
+        With a kernel: keep so many leading directions of feature space; all by default.
     max_iter : int
         Iterations allowed, for each pass.
     tol : float
@@ -146,6 +159,8 @@ class LMNN(MetricLearner):
         "n_passes": at_least(1),
         "solver": one_of("auto", "lbfgs", "projected"),
         "neighbors": one_of(*ALGORITHMS),
+        **KERNEL_RULES,
+        "budget": either(none(), at_least(1)),
         "max_iter": at_least(1),
         "tol": positive(),
         "validation_fraction": either(
@@ -167,6 +182,9 @@ class LMNN(MetricLearner):
         n_passes: int = 1,
         solver: str = "auto",
         neighbors: Algorithm = "auto",
+        kernel: str | Callable[..., Any] | None = None,
+        kernel_params: dict[str, Any] | None = None,
+        budget: int | None = None,
         max_iter: int = 500,
         tol: float = 0.01,
         validation_fraction: float | None = None,
@@ -184,6 +202,9 @@ class LMNN(MetricLearner):
         self.n_passes = n_passes
         self.solver = solver
         self.neighbors = neighbors
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.budget = budget
         self.max_iter = max_iter
         self.tol = tol
         self.validation_fraction = validation_fraction
@@ -212,13 +233,19 @@ class LMNN(MetricLearner):
         """
         X, codes, classes = check_labelled(self, X, y)
         weights = check_weights(sample_weight, len(X))
-        held_out = None
+        kept, left = np.arange(len(X)), np.empty(0, dtype=np.int64)
         if self.validation_fraction is not None:
             kept, left = split_off(
                 codes, classes, self.validation_fraction, self.n_neighbors, self.random_state
             )
-            held_out = HeldOut(X[left], codes[left], codes[kept])
-            X, codes, weights = X[kept], codes[kept], check_weights(weights[kept], len(kept))
+        space, rows = self._images(X[kept] if len(left) else X, self.budget)
+        held_out = None
+        if len(left):
+            held = X[left]
+            if space is not None:
+                held = space.coordinates(held, self.kernel, self.kernel_params or {})
+            held_out = HeldOut(held, codes[left], codes[kept])
+            codes, weights = codes[kept], check_weights(weights[kept], len(kept))
         teacher = LabelTeacher(
             codes,
             classes,
@@ -228,7 +255,7 @@ class LMNN(MetricLearner):
             self.n_jobs,
             self.neighbors,
         )
-        return self._learn(X, teacher, held_out)
+        return self._learn(rows, teacher, held_out, space, X.dtype)
 
     @fitting
     def fit_triplets(self, X: TableLike, triplets: ArrayLike) -> Self:
@@ -251,9 +278,17 @@ class LMNN(MetricLearner):
         """
         X = check_rows(self, X, reset=True, min_rows=3)
         teacher = TripletTeacher(as_triplets(triplets, len(X)), len(X), self.n_jobs)
-        return self._learn(X, teacher, None)
+        space, rows = self._images(X, self.budget)
+        return self._learn(rows, teacher, None, space, X.dtype)
 
-    def _learn(self, X: Array, teacher: Teacher, held_out: HeldOut | None) -> Self:
+    def _learn(
+        self,
+        X: Array,
+        teacher: Teacher,
+        held_out: HeldOut | None,
+        space: KernelSpace | None,
+        dtype: Any,
+    ) -> Self:
         n_components = self._checked_components(X.shape[1])
         data = CentredRows.of(X)
         L = start_components(self.init, data.rows, teacher.codes, n_components)
@@ -270,7 +305,8 @@ class LMNN(MetricLearner):
                 found, L = self._pass(objective, told.find, L, held_out, data)
                 n_iter += found.n_iter
         self.n_iter_, self.gap_, self.scale_ = n_iter, float(found.gap or 0.0), data.scale
-        return self._keep(canonical_form(L)[:n_components] * data.scale, X.dtype)
+        self._keep_space(space)
+        return self._keep(canonical_form(L)[:n_components] * data.scale, dtype)
 
     def _pass(
         self,

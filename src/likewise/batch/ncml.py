@@ -8,9 +8,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from likewise._kernel_functions import KERNEL_RULES
 from likewise._validation import TableLike, at_least
 from likewise.base import fitting
-from likewise.batch._margin_learner import COMMON_RULES, KERNEL_RULES, MarginLearner
+from likewise.batch._margin_learner import COMMON_RULES, MarginLearner
 from likewise.constraints import Pairs, nearest_and_farthest_pairs
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from likewise._kernel_functions import NAMES
+from likewise._kernel_functions import KERNEL_RULES
 from likewise._kernels import StepRule
 from likewise._validation import (
     Rule,
@@ -114,14 +114,7 @@ class POLA(KernelMetricLearner):
 
     _rules: ClassVar = {
         "gamma": non_negative(),
-        "kernel": Rule(
-            f"None, one of {', '.join(map(repr, NAMES))} or a function of two tables",
-            lambda v: v is None or (v in NAMES if isinstance(v, str) else callable(v)),
-        ),
-        "kernel_params": Rule(
-            "None or a dict with words as keys",
-            lambda v: v is None or (isinstance(v, dict) and all(isinstance(k, str) for k in v)),
-        ),
+        **KERNEL_RULES,
         "budget": either(none(), at_least(1)),
         "tol": Rule(
             "a number of at least 0 and below 1",

@@ -1,0 +1,102 @@
+"""Metrics that may be learned in the feature space of a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from likewise._kernel_functions import check_kernel
+from likewise._validation import TableLike
+from likewise.base import MetricLearner
+from likewise.batch._kernel_space import KernelSpace
+from likewise.metric import row_norms
+
+Array = NDArray[Any]
+
+
+class KernelMetric(MetricLearner):
+    """A metric learner whose subclasses may have the parameters `kernel` and `kernel_params`.
+
+    With a kernel they learn from the coordinates of the rows in feature space (`_images`), and
+    new rows are mapped there first. Without one they are linear.
+    """
+
+    kernel: Any
+    kernel_params: dict[str, Any] | None
+    _space: KernelSpace | None
+    _kernel_used: tuple[Any, dict[str, Any]] | None
+
+    def _images(self, X: Array, budget: int | None = None) -> tuple[KernelSpace | None, Array]:
+        """Return the feature space, if there is a kernel, and the rows in it."""
+        kernel = getattr(self, "kernel", None)
+        if kernel is None:
+            return None, X
+        return KernelSpace.spanned_by(X, kernel, self.kernel_params or {}, budget)
+
+    def _keep_space(self, space: KernelSpace | None) -> None:
+        """Remember the space and its kernel: parameters set later are for the next fit."""
+        self._space = space
+        self._kernel_used = None if space is None else (self.kernel, dict(self.kernel_params or {}))
+
+    def pair_distance(self, A: TableLike, B: TableLike) -> Array:
+        """Return the distance of each row of `A` to the same row of `B`: large is different.
+
+        Parameters
+        ----------
+        A, B : array-like of shape (n_pairs, n_features)
+            The two sides of the pairs.
+
+        Returns
+        -------
+        array of shape (n_pairs,)
+            ``‖L(a - b)‖``, not squared; with a kernel of their images in feature space.
+        """
+        if getattr(self, "_space", None) is None:
+            return super().pair_distance(A, B)
+        A, B = self._check_new(A, "A"), self._check_new(B, "B")
+        if len(A) != len(B):
+            raise ValueError(
+                f"A has {len(A)} rows and B has {len(B)}, but both sides of the pairs need as many."
+            )
+        return row_norms(self._map(A) - self._map(B))
+
+    def mahalanobis_matrix(self) -> Array:
+        """Return ``M = L.T @ L``; a kernel model has none over the features, and says so."""
+        if getattr(self, "_space", None) is not None:
+            raise AttributeError(
+                "A kernel model has no matrix over the features of X: use pair_distance, transform "
+                "or get_metric."
+            )
+        return super().mahalanobis_matrix()
+
+    def get_metric(self) -> Callable[[ArrayLike, ArrayLike], float]:
+        """Return the distance as a plain function of two vectors, for SciPy and scikit-learn."""
+        check_is_fitted(self)
+        if self._space is None:
+            return super().get_metric()
+        return partial(_distance, self._map)
+
+    def _map(self, X: Any) -> Any:
+        if self._space is None:
+            return super()._map(X)
+        assert self._kernel_used is not None
+        images = self._space.coordinates(X, *self._kernel_used)
+        return np.asarray(super()._map(images), dtype=X.dtype)
+
+    def _map_about(self, X: Array, origin: Array) -> Any:
+        return super()._map_about(X, origin) if self._space is None else self._map(X)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if getattr(self, "kernel", None) is not None:
+            check_kernel(self.kernel, self.kernel_params or {})
+
+
+def _distance(mapped: Callable[[Array], Array], first: ArrayLike, second: ArrayLike) -> float:
+    sides = np.asarray([first, second], dtype=np.float64)
+    return float(row_norms(np.diff(mapped(sides), axis=0))[0])
