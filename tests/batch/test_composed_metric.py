@@ -1,6 +1,7 @@
 """Every combination of constraints, loss and cone against a generic solver; NCML, LDML, kernels."""
 
 import itertools
+import sys
 
 import numpy as np
 import pytest
@@ -179,3 +180,17 @@ def test_metrics_at_the_edge_of_the_cone_are_found(seed, C):
     X, y = blobs(40, 4, seed=seed)
     model = lw.ComposedMetric("doublets", "hinge", "psd", C=C, scale=1.0, tol=1e-5).fit(X, y)
     assert model.converged_
+
+
+def test_pairs_of_ncml_are_added_step_by_step(monkeypatch):
+    """The certificate of a part must hold for all pairs: both ways bound one minimum."""
+    X, y = blobs(150, 3)
+    whole = lw.NCML(2, C=1e-3).fit(X, y)
+    solver = sys.modules["likewise.solvers.conic_interior_point"]
+    monkeypatch.setattr(solver, "WORTH_SPLITTING", 100)
+    monkeypatch.setattr(solver, "FIRST_SET", 60)
+    parts = lw.NCML(2, C=1e-3).fit(X, y)
+    assert parts.converged_
+    assert len(parts.history_["gap"]) > 1
+    assert parts.history_["dual"].max() <= whole.objective_
+    assert whole.history_["dual"].max() <= parts.objective_

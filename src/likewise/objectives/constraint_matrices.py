@@ -87,6 +87,13 @@ class ConstraintMatrices:
         """Return the same constraints with all differences multiplied."""
         return replace(self, differences=self.differences * factor)
 
+    def of(self, chosen: Index) -> ConstraintMatrices:
+        """Return some of the constraints."""
+        if self.sides is not None:
+            sides = self.sides[0][chosen], self.sides[1][chosen]
+            return replace(self, sides=sides, sign=self.sign[chosen])
+        return replace(self, differences=self.differences[chosen], sign=self.sign[chosen])
+
     def inner(self, M: Reals) -> Reals:
         """Return ⟨M, X⟩ of every constraint."""
         q = np.empty(len(self.differences))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,10 @@ class MarginProblem:
     loss: DualLoss
     C: float
     cone: Any
+
+    def of(self, chosen: NDArray[np.int64]) -> MarginProblem:
+        """Return the problem of some constraints only."""
+        return replace(self, matrices=self.matrices.of(chosen))
 
     def intercept(self, q: Reals, sign: Reals | None = None) -> float:
         """Return the b that costs least for given ⟨M, X⟩; 0 where there is none.

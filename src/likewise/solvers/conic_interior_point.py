@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,12 @@ from likewise.solvers._box import Box
 from likewise.solvers._margin_run import MarginRun
 from likewise.solvers._normal_equations import factored, gram, products, sums
 from likewise.solvers._protocols import Solution, Status, Watcher
+from likewise.solvers.interior_point import FIRST_SET, WORTH_SPLITTING, sample
 
 Reals = NDArray[np.float64]
 
 _INSIDE = 0.99
+_PART = 60  # steps for a part of the pairs
 
 
 def conic_interior_point(
@@ -32,7 +35,9 @@ def conic_interior_point(
 
     As `interior_point`, with the weights α as further unknowns. Where the projection on the cone
     would be needed for the bound, any Y with ``⟨Y, X⟩ ≥ 0`` for all X does:
-    ``Σ λ - … - ½‖A(λ) + Y‖²``.
+    ``Σ λ - … - ½‖A(λ) + Y‖²``. Where the pairs are many, the method begins with some and adds
+    those that are broken or that M should be made of, too; a step of the history is then one such
+    part.
 
     Parameters
     ----------
@@ -54,11 +59,52 @@ def conic_interior_point(
     """
     run = MarginRun(problem, tol, max_iter, watcher)
     try:
-        steps = _ConicSteps(run)
-        status: Status = steps.take()
+        status = _solve(run)
     except KeyboardInterrupt:
         status = "interrupted"
     return run.solution(status)
+
+
+def _solve(run: MarginRun) -> Status:
+    """Solve for some pairs, and add those that are broken or that M should be made of, too."""
+    problem, matrices = run.problem, run.problem.matrices
+    n = len(matrices)
+    if n <= WORTH_SPLITTING:
+        return _ConicSteps(run).take()
+    # ⟨inside, X⟩ > 0 for every X but zero: adding enough of it makes any Y allowed.
+    inside = matrices.combine(1 / np.maximum(matrices.inner(np.eye(len(run.M))), 1e-300))
+    inside_inner = np.maximum(matrices.inner(inside), 1e-300)
+    chosen, taken = sample(matrices, FIRST_SET), 0
+    while True:
+        # A part that is hard to the last digits is left for the next, which has more pairs.
+        part = MarginRun(problem.of(chosen), run.tol / 4, min(_PART, run.max_iter - taken), None)
+        _ConicSteps(part).take()
+        taken += part.n_steps
+        multipliers = np.zeros(n)
+        multipliers[chosen] = part.multipliers
+        M, q = part.M, matrices.inner(part.M)
+        Y = M - matrices.combine(multipliers * matrices.sign)
+        room = matrices.inner(Y) / inside_inner
+        bound = M + max(0.0, -float(room.min())) * inside
+        ended = run.record(multipliers, M, q, partial(_given, bound))
+        run.n_steps = taken
+        if ended is not None:
+            return ended
+        if taken >= run.max_iter:
+            return "max_iter"
+        beyond = matrices.sign * (q + problem.intercept(q)) - 1
+        others = np.setdiff1d(np.arange(n), chosen)
+        if not len(others):
+            return "stalled"
+        half = len(chosen) // 2
+        broken = others[np.argsort(beyond[others], kind="stable")[:half]]
+        wanted = others[np.argsort(room[others], kind="stable")[:half]]
+        needed = np.union1d(broken[beyond[broken] < 0.1], wanted[room[wanted] < 0])
+        chosen = np.union1d(chosen, needed if len(needed) else broken)
+
+
+def _given(bound: Reals, multipliers: Reals) -> Reals:
+    return bound
 
 
 class _ConicSteps:

@@ -14,8 +14,8 @@ from likewise.solvers._protocols import Solution, Status, Watcher
 Reals = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-_WORTH_SPLITTING = 2048  # constraints
-_FIRST_SET = 512
+WORTH_SPLITTING = 2048  # constraints
+FIRST_SET = 512
 _NEARLY = 0.1  # beyond the margin of 1
 
 
@@ -65,9 +65,9 @@ def interior_point(
 
 def _solve(run: MarginRun, start: Reals | None) -> Status:
     problem, n = run.problem, len(run.problem.matrices)
-    if n <= _WORTH_SPLITTING or not problem.loss.reaches_zero:
+    if n <= WORTH_SPLITTING or not problem.loss.reaches_zero:
         return NewtonSteps(run, np.arange(n)).take() or "stalled"
-    chosen = _sample(problem.matrices, _FIRST_SET) if start is None else np.flatnonzero(start)
+    chosen = sample(problem.matrices, FIRST_SET) if start is None else np.flatnonzero(start)
     while True:
         steps = NewtonSteps(run, chosen)
         ended = steps.take()
@@ -80,7 +80,7 @@ def _solve(run: MarginRun, start: Reals | None) -> Status:
         chosen = np.union1d(chosen, near[np.argsort(beyond[near], kind="stable")[: len(chosen)]])
 
 
-def _sample(matrices: Any, count: int) -> Index:
+def sample(matrices: Any, count: int) -> Index:
     """Return some constraints, of both signs in their shares."""
     order = np.random.RandomState(0).permutation(len(matrices))
     of_sign = [order[matrices.sign[order] == sign] for sign in (-1.0, 1.0)]
