@@ -42,7 +42,7 @@ class MCML(Benchmark):
 class MMC(Benchmark):
     """Different pairs as far apart as alike pairs allow."""
 
-    measures = ("warm_s", "cold_s", "peak_mb", "missing")
+    facts = ("cpu_s", "baseline_mb", "missing")
     targets = tuple(
         Target(name, "warm_s", times=5) for name in ("iris", "standard-wine", "standard-digits")
     )
