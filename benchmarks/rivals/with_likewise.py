@@ -36,6 +36,20 @@ def _pa_metric(data):
     )
 
 
+def lmnn(threads, max_iter=500):
+    import warnings
+
+    import likewise
+
+    def fit(data):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a fit that is cut short on purpose says so
+            model = likewise.LMNN(3, max_iter=max_iter, n_jobs=threads)
+            return {"L": model.fit(data["X"], data["y"]).components_}
+
+    return fit
+
+
 def pair_stream(threads):
     import numpy as np
 

@@ -43,6 +43,16 @@ def whitening(threads):
     return fit
 
 
+def nca(threads):
+    from sklearn.neighbors import NeighborhoodComponentsAnalysis
+
+    def fit(data):
+        model = NeighborhoodComponentsAnalysis(random_state=0)
+        return {"L": model.fit(data["X"], data["y"]).components_}
+
+    return fit
+
+
 def discriminant(threads, solver):
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
