@@ -43,7 +43,7 @@ def whitening(threads):
     return fit
 
 
-def nca(threads):
+def nca_by_default(threads):
     from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
     def fit(data):

@@ -1,5 +1,7 @@
 """LMNN against its formula in loops, against CVXPY, and against itself."""
 
+import subprocess
+import sys
 import warnings
 
 import cvxpy as cp
@@ -457,3 +459,28 @@ def test_trees_learn_what_comparing_learns(d):
     brute, tree = (lw.LMNN(3, neighbors=how).fit(X, y) for how in ("brute", "tree"))
     assert brute.components_.tobytes() == tree.components_.tobytes()
     assert brute.objective_ == tree.objective_
+
+
+MEMORY = """
+import resource
+import numpy as np
+import likewise as lw
+
+random = np.random.default_rng(0)
+y = np.arange({n}) % 10
+centres = random.normal(size=(10, 60))
+X = (centres[y] + 0.9 * random.normal(size=({n}, 60))).astype(np.float32)
+lw.LMNN(tol=0.05).fit(X, y)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
+
+
+@pytest.mark.parametrize("n", [2000, pytest.param(20_000, marks=pytest.mark.slow)])
+def test_peak_memory_stays_below_800_mb(n):
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", MEMORY.format(n=n)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert float(done.stdout) < 800

