@@ -6,14 +6,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from likewise._validation import (
     TableLike,
     at_least,
     check_labelled,
-    check_parameters,
     check_rows,
     either,
     having,
@@ -21,14 +20,15 @@ from likewise._validation import (
     none,
     one_of,
 )
-from likewise.base import Learner, fitting, map_about
-from likewise.neighbors import nearest, vote
+from likewise._voting import NeighborVoter
+from likewise.base import fitting, map_about
+from likewise.neighbors import nearest
 from likewise.neighbors._rows import ALGORITHMS, Algorithm
 
 Array = NDArray[Any]
 
 
-class MetricKNN(ClassifierMixin, Learner):  # type: ignore[misc]
+class MetricKNN(NeighborVoter):
     """k nearest neighbours with the papers' tie rule: k shrinks until the vote is unique.
 
     Parameters
@@ -101,7 +101,7 @@ class MetricKNN(ClassifierMixin, Learner):  # type: ignore[misc]
             The fitted classifier.
         """
         X, codes, classes = check_labelled(self, X, y, min_classes=1)
-        _require_rows(self.n_neighbors, len(X))
+        self._wanted(None, len(X))
         metric = None if self.metric is None else clone(self.metric).fit(X, classes[codes])
         # Nothing changes before all has gone well.
         self._codes, self.classes_, self.metric_, self._origin = codes, classes, metric, X[0].copy()
@@ -127,57 +127,11 @@ class MetricKNN(ClassifierMixin, Learner):  # type: ignore[misc]
         """
         check_is_fitted(self)
         X = check_rows(self, X, reset=False)
-        wanted = self.n_neighbors if n_neighbors is None else n_neighbors
-        check_parameters("MetricKNN", {"n_neighbors": wanted}, {"n_neighbors": at_least(1)})
-        _require_rows(wanted, len(self._rows))
+        wanted = self._wanted(n_neighbors, len(self._rows))
         squares, index = nearest(
             self._map(X), self._rows, wanted, algorithm=self.neighbors, n_jobs=self.n_jobs
         )
         return np.sqrt(squares).astype(X.dtype), index
 
-    def predict(self, X: TableLike) -> Array:
-        """Return the label that the neighbours of each row vote for.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_queries, n_features)
-            Rows to classify.
-
-        Returns
-        -------
-        array of shape (n_queries,)
-            Labels, as in `classes_`.
-        """
-        winners, _ = self._vote(X)
-        return self.classes_[winners]
-
-    def predict_proba(self, X: TableLike) -> Array:
-        """Return each class's share of the votes that decided.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_queries, n_features)
-            Rows to classify.
-
-        Returns
-        -------
-        array of shape (n_queries, n_classes)
-            Shares in the order of `classes_`; the largest is that of the predicted label.
-        """
-        _, counts = self._vote(X)
-        return np.asarray(counts / counts.sum(axis=1, keepdims=True))
-
-    def _vote(self, X: TableLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        _, index = self.kneighbors(X)
-        return vote(self._codes[index], len(self.classes_))
-
     def _map(self, X: Array) -> Array:
         return X if self.metric_ is None else map_about(self.metric_, X, self._origin)
-
-
-def _require_rows(n_neighbors: int, n_rows: int) -> None:
-    if n_neighbors > n_rows:
-        raise ValueError(
-            f"n_neighbors={n_neighbors} is not allowed: X has n_samples = {n_rows} rows, and "
-            "there cannot be more neighbours than rows."
-        )

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from likewise._threads import single_threaded_blas
@@ -17,7 +16,6 @@ from likewise._validation import (
     at_least,
     between,
     check_labelled,
-    check_parameters,
     check_rows,
     check_weights,
     codes_of,
@@ -27,7 +25,8 @@ from likewise._validation import (
     one_of,
     positive,
 )
-from likewise.base import Learner, fitting
+from likewise._voting import NeighborVoter
+from likewise.base import fitting
 from likewise.batch._lmnn_problem import ImpostorsByCluster, LMNNProblem
 from likewise.batch._lmnn_start import CentredRows, Coordinates, start_components
 from likewise.batch._lmnn_told import LabelTeacher
@@ -44,7 +43,7 @@ Index = NDArray[np.int64]
 Reals = NDArray[np.float64]
 
 
-class MultiMetricLMNN(ClassifierMixin, Learner):  # type: ignore[misc]
+class MultiMetricLMNN(NeighborVoter):
     r"""LMNN with a metric of its own for every class, or for every cluster of rows.
 
     The squared distance to a row is measured by the metric of that row's cluster c,
@@ -298,43 +297,9 @@ class MultiMetricLMNN(ClassifierMixin, Learner):  # type: ignore[misc]
         """
         check_is_fitted(self)
         X = check_rows(self, X, reset=False)
-        wanted = self.n_neighbors if n_neighbors is None else n_neighbors
-        rule = between(1, len(self._rows))
-        check_parameters("MultiMetricLMNN", {"n_neighbors": wanted}, {"n_neighbors": rule})
-        squares, index = self._metrics().nearest(X, int(wanted))
+        wanted = self._wanted(n_neighbors, len(self._rows))
+        squares, index = self._metrics().nearest(X, wanted)
         return np.sqrt(squares).astype(X.dtype), index
-
-    def predict(self, X: TableLike) -> Array:
-        """Return the label that the neighbours of each row vote for.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_queries, n_features)
-            Rows to classify.
-
-        Returns
-        -------
-        array of shape (n_queries,)
-            Labels, as in `classes_`.
-        """
-        winners = self._vote(X)[0]
-        return np.asarray(self.classes_[winners])
-
-    def predict_proba(self, X: TableLike) -> Array:
-        """Return each class's share of the votes that decided.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_queries, n_features)
-            Rows to classify.
-
-        Returns
-        -------
-        array of shape (n_queries, n_classes)
-            Shares in the order of `classes_`.
-        """
-        counts = self._vote(X)[1]
-        return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 
     def energies(self, X: TableLike) -> Reals:
         """Return what each label would cost each row; see `EnergyClassifier`.
@@ -373,10 +338,6 @@ class MultiMetricLMNN(ClassifierMixin, Learner):  # type: ignore[misc]
         """
         least = self.energies(X).argmin(axis=1)
         return np.asarray(self.classes_[least])
-
-    def _vote(self, X: TableLike) -> tuple[Index, Index]:
-        _, index = self.kneighbors(X)
-        return vote(self._codes[index], len(self.classes_))
 
     def _metrics(self) -> LocalMetrics:
         return LocalMetrics(self._rows, self._codes, self.clusters_, self.components_, self.n_jobs)

@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin
 from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -16,16 +15,15 @@ from likewise._validation import (
     TableLike,
     at_least,
     check_labelled,
-    check_parameters,
     check_rows,
     job_count,
     non_negative,
 )
-from likewise.base import Learner, fitting
+from likewise._voting import NeighborVoter
+from likewise.base import fitting
 from likewise.batch._mixture import Mixture
 from likewise.batch._start import size_of
 from likewise.constraints import triplets
-from likewise.neighbors import vote
 from likewise.objectives import LocalMarginObjective
 from likewise.solvers import lbfgs
 
@@ -38,7 +36,7 @@ _SPARE = 8  # candidates beyond k, before distances are measured exactly
 _BLOCK_VALUES = 1 << 20
 
 
-class PLML(ClassifierMixin, Learner):  # type: ignore[misc]
+class PLML(NeighborVoter):
     r"""Parametric local metric learning: a metric that changes smoothly from place to place.
 
     Anchors :math:`u_b` are means of clusters, row i is mixed of them by shares
@@ -153,7 +151,7 @@ class PLML(ClassifierMixin, Learner):  # type: ignore[misc]
             The fitted classifier.
         """
         X, codes, classes = check_labelled(self, X, y)
-        self._require_rows(self.n_neighbors, len(X))
+        self._wanted(self.n_neighbors, len(X))
         if self.n_metrics > len(X):
             raise ValueError(
                 f"n_metrics={self.n_metrics} is too many: X has {len(X)} rows to make clusters of."
@@ -204,9 +202,7 @@ class PLML(ClassifierMixin, Learner):  # type: ignore[misc]
         """
         check_is_fitted(self)
         X = check_rows(self, X, reset=False)
-        wanted = self.n_neighbors if n_neighbors is None else n_neighbors
-        check_parameters("PLML", {"n_neighbors": wanted}, {"n_neighbors": at_least(1)})
-        self._require_rows(wanted, len(self._rows))
+        wanted = self._wanted(n_neighbors, len(self._rows))
         queries = np.ascontiguousarray((X - self._origin) / self._size)
         n_joined = min(_JOINED, len(self._rows) - 1)
         mixture = Mixture(self._anchors, self.ridge, self.smoothness, n_joined)
@@ -237,45 +233,3 @@ class PLML(ClassifierMixin, Learner):  # type: ignore[misc]
         block_rows = max(1, _BLOCK_VALUES // (len(known) + (wanted + _SPARE) * known[0].size))
         run_blocks(block, len(X), block_rows, self.n_jobs)
         return distances.astype(X.dtype), index
-
-    def predict(self, X: TableLike) -> Array:
-        """Return the label that the neighbours of each row vote for.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_queries, n_features)
-            Rows to classify.
-
-        Returns
-        -------
-        array of shape (n_queries,)
-            Labels, as in `classes_`.
-        """
-        winners, _ = self._vote(X)
-        return self.classes_[winners]
-
-    def predict_proba(self, X: TableLike) -> Array:
-        """Return each class's share of the votes that decided.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_queries, n_features)
-            Rows to classify.
-
-        Returns
-        -------
-        array of shape (n_queries, n_classes)
-            Shares in the order of `classes_`.
-        """
-        _, counts = self._vote(X)
-        return np.asarray(counts / counts.sum(axis=1, keepdims=True))
-
-    def _vote(self, X: TableLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        _, index = self.kneighbors(X)
-        return vote(self._codes[index], len(self.classes_))
-
-    def _require_rows(self, n_neighbors: int, n_rows: int) -> None:
-        if n_neighbors > n_rows:
-            raise ValueError(
-                f"n_neighbors={n_neighbors} is too many: there are {n_rows} training rows."
-            )

@@ -1,0 +1,76 @@
+"""Classifiers that let neighbours vote, whichever way they find them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+
+from likewise._validation import TableLike, at_least, check_parameters
+from likewise.base import Learner
+from likewise.neighbors import vote
+
+Array = NDArray[Any]
+Index = NDArray[np.int64]
+
+
+class NeighborVoter(ClassifierMixin, Learner):  # type: ignore[misc]
+    """A classifier by the votes of the nearest training rows: a subclass says which they are."""
+
+    n_neighbors: int
+    classes_: Array
+    _codes: Index
+
+    def kneighbors(self, X: TableLike, n_neighbors: int | None = None) -> tuple[Array, Index]:
+        """Return distances to, and row numbers of, the nearest training rows, nearest first."""
+        raise NotImplementedError
+
+    def predict(self, X: TableLike) -> Array:
+        """Return the label that the neighbours of each row vote for.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        array of shape (n_queries,)
+            Labels, as in `classes_`.
+        """
+        winners, _ = self._vote(X)
+        return np.asarray(self.classes_[winners])
+
+    def predict_proba(self, X: TableLike) -> Array:
+        """Return each class's share of the votes that decided.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        array of shape (n_queries, n_classes)
+            Shares in the order of `classes_`; the largest is that of the predicted label.
+        """
+        _, counts = self._vote(X)
+        return np.asarray(counts / counts.sum(axis=1, keepdims=True))
+
+    def _vote(self, X: TableLike) -> tuple[Index, Index]:
+        _, index = self.kneighbors(X)
+        return vote(self._codes[index], len(self.classes_))
+
+    def _wanted(self, n_neighbors: int | None, n_rows: int) -> int:
+        """Return how many neighbours to look up among so many rows, or say why not."""
+        wanted = self.n_neighbors if n_neighbors is None else n_neighbors
+        rule = {"n_neighbors": at_least(1)}
+        check_parameters(type(self).__name__, {"n_neighbors": wanted}, rule)
+        if wanted > n_rows:
+            raise ValueError(
+                f"n_neighbors={wanted} is not allowed: X has n_samples = {n_rows} rows, and there "
+                "cannot be more neighbours than rows."
+            )
+        return int(wanted)
