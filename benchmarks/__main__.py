@@ -23,6 +23,7 @@ CHECKS = {
     "pylmnn": ["with_pylmnn:lmnn"],
     "mlpack": ["with_mlpack:lmnn"],
     "pydml": ["with_pydml:lmnn", "with_pydml:mcml"],
+    "river": ["with_river:passive_aggressive"],
 }
 
 
@@ -89,10 +90,9 @@ def check(name: str) -> None:
             except NoResultError as error:
                 print(f"  {function}: {error.status} ({error})")
                 continue
+            shapes = ", ".join(f"{what} {array.shape}" for what, array in result.items())
             print(
-                "  {}: {warm_s:.2f} s, {peak_mb:.0f} MB, L {}".format(
-                    function, result["L"].shape, **measured
-                )
+                f"  {function}: {{warm_s:.2f}} s, {{peak_mb:.0f}} MB, {shapes}".format(**measured)
             )
 
 

@@ -13,7 +13,8 @@ def passive_aggressive(threads):
             names = range(data["X"].shape[1])
             kept["events"] = [dict(zip(names, row, strict=True)) for row in data["X"].tolist()]
             kept["y"] = (data["y"] > 0).tolist()
-        model = linear_model.PAClassifier(C=float(data["C"]), mode=1, learn_intercept=False)
+        C = float(data["C"]) if "C" in data else 1.0
+        model = linear_model.PAClassifier(C=C, mode=1, learn_intercept=False)
         for x, y in zip(kept["events"], kept["y"], strict=True):
             model.learn_one(x, y)
         return {"w": np.array([model.weights[j] for j in range(data["X"].shape[1])])}

@@ -352,6 +352,7 @@ def test_no_array_is_converted():
         *("row", "column", "found", "blocks", "n", "pairs", "margin", "width"),
         *("b", "variant", "C", "slack", "tolerance", "max_updates", "count"),
         *("label", "top2", "kind", "size", "positive", "negative", "R", "bias", "variance"),
+        *("gains", "share", "softness"),
     }
 
 

@@ -63,7 +63,9 @@ def test_every_environment_can_fit(name, function, tmp_path):
     X, y = data.load("iris", smoke=True)
     np.savez(tmp_path / "arrays.npz", X=X, y=y)
     measured, result = call(Rival(function, name), tmp_path / "arrays.npz", threads=2, budget_s=120)
-    assert result["L"].shape == (4, 4)
-    assert np.isfinite(result["L"]).all()
+    assert result
+    for array in result.values():
+        assert array.shape[-1] == 4
+        assert np.isfinite(array).all()
     assert measured["warm_s"] > 0
     assert measured["peak_mb"] >= measured["baseline_mb"] > 0

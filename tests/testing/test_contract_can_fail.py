@@ -27,6 +27,7 @@ class RemembersFits(Honest):
 
 class ForgetsItsSeed(Honest):
     def __init__(self, random_state=None):
+        super().__init__()
         self.random_state = random_state
 
     def fit(self, X, y=None):
@@ -36,6 +37,7 @@ class ForgetsItsSeed(Honest):
 
 class DependsOnThreads(Honest):
     def __init__(self, n_jobs=None):
+        super().__init__()
         self.n_jobs = n_jobs
 
     def fit(self, X, y=None):
