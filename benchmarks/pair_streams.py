@@ -14,6 +14,7 @@ class PairStream(Benchmark):
     """A stream of pairs through PALS or PA-I."""
 
     variant = "PALS"
+    C = 1.0
     psd = "end"
     most_pairs: dict[int, int] = {}
     flops_per_pair = 4  # times d²
@@ -23,7 +24,7 @@ class PairStream(Benchmark):
         random = np.random.default_rng(seed)
         n_pairs = min(len(X) // 2, self.most_pairs.get(X.shape[1], len(X)))
         M, b, same = self.start(X[: 2 * n_pairs], random)
-        options = {"variant": self.variant, "C": 1.0, "psd": self.psd}
+        options = {"variant": self.variant, "C": self.C, "psd": self.psd}
         return {"X": X[: 2 * n_pairs], "same": same, "M": M, "b": np.asarray(b)} | {
             name: np.asarray(value) for name, value in options.items()
         }
@@ -84,6 +85,7 @@ class FewUpdate(PairStream):
 
     rivals = RIVALS
     variant = "PA-I"
+    C = 1e-4  # small steps: the model stays mostly right
     flops_per_pair = 2
     targets = streams(8, 8, 5, 3, 2.5)
 
