@@ -193,7 +193,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         Returns
         -------
         array of shape (n_pairs,)
-            ``‖L(a - b)‖``, not squared.
+            ``‖L(a - b)‖``, not squared; with a kernel of their images in feature space.
         """
         A, B = self._check_new(A, "A"), self._check_new(B, "B")
         if A.shape[0] != B.shape[0]:
@@ -201,12 +201,16 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
                 f"A has {A.shape[0]} rows and B has {B.shape[0]}, but both sides of the pairs need "
                 "as many."
             )
-        # The difference comes first: far from the origin L·a and L·b would lose its digits.
-        return row_norms(self._map(A - B))
+        return row_norms(self._map_differences(A, B))
 
     def mahalanobis_matrix(self) -> Array:
-        """Return ``M = L.T @ L``."""
+        """Return ``M = L.T @ L``; a kernel model has none over the features, and says so."""
         check_is_fitted(self)
+        if not self._linear:
+            raise AttributeError(
+                "A kernel model has no matrix over the features of X: use pair_distance, transform "
+                "or get_metric."
+            )
         with single_threaded_blas():
             return np.asarray(self.components_.T @ self.components_)
 
@@ -244,9 +248,18 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         run_blocks(block, len(X), _MAP_BLOCK)
         return mapped
 
+    @property
+    def _linear(self) -> bool:
+        """Whether `components_` is over the features of X; a kernel model has another space."""
+        return True
+
+    def _map_differences(self, A: Any, B: Any) -> Any:
+        """Map what lies between rows; the difference comes first, for L·a and L·b lose digits."""
+        return self._map(A - B)
+
     def _map_about(self, X: Array, origin: Array) -> Any:
         """Map differences to a point: far from the origin of X they would drown in L·x."""
-        return self._map(X - origin)
+        return self._map(X - origin) if self._linear else self._map(X)
 
     def _keep(self, components: Array, dtype: Any) -> Self:
         """Store L in the precision of the data it was learned from."""

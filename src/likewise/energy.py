@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from likewise import _kernels
 from likewise._threads import run_blocks
 from likewise._validation import (
     TableLike,
@@ -16,17 +17,16 @@ from likewise._validation import (
     between,
     check_labelled,
     check_rows,
-    counted,
     either,
     having,
     job_count,
     none,
     one_of,
     positive,
-    shown,
 )
 from likewise.base import Learner, fitting, map_about
 from likewise.batch import LMNN
+from likewise.constraints import target_neighbors
 from likewise.neighbors import nearest
 from likewise.objectives import energies
 
@@ -136,7 +136,8 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         X, codes, classes = check_labelled(self, X, y)
         metric = LMNN() if self.metric is None else clone(self.metric)
         n_neighbors = _setting(self.n_neighbors, metric, "n_neighbors", 3)
-        _require_targets(codes, classes, n_neighbors)
+        # The features as they are also tell, before anything is learned, if a class is too small.
+        targets = target_neighbors(X, classes[codes], n_neighbors, n_jobs=self.n_jobs)
         metric.fit(X, classes[codes])
         # Nothing changes before all has gone well.
         self.classes_, self.metric_, self._origin, self._codes = classes, metric, X[0].copy(), codes
@@ -144,15 +145,12 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         self._push = _setting(self.push, metric, "push", 0.5)
         self._margin = _setting(self.margin, metric, "margin", 1.0)
         self._rows, self._given = self._map(X), X
-        choosers = X if self.targets == "euclidean" else self._rows
-        targets = np.empty((len(X), n_neighbors), dtype=np.int64)
-        for code in range(len(classes)):
-            members = np.flatnonzero(codes == code)
-            _, index = nearest(
-                *(choosers[members],) * 2, n_neighbors, exclude_self=True, n_jobs=self.n_jobs
-            )
-            targets[members] = members[index]
-        to_targets = np.square(self._rows[:, None] - self._rows[targets]).sum(axis=2)
+        if self.targets == "learned":
+            targets = target_neighbors(self._rows, codes, n_neighbors, n_jobs=self.n_jobs)
+        anchors = np.repeat(np.arange(len(X)), n_neighbors)
+        to_targets = _kernels.pair_sqdist(
+            np.ascontiguousarray(self._rows), anchors, targets.ravel(), n_jobs=self.n_jobs
+        ).reshape(targets.shape)
         self._unit = 1.0
         if not hasattr(metric, "margin"):
             self._unit = float(np.median(to_targets)) or 1.0
@@ -176,11 +174,15 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         X = check_rows(self, X, reset=False)
         Z = self._map(X)
         targets = self._targets_of(X, Z)
+        Z, rows = Z.astype(np.float64), self._rows.astype(np.float64)
+        norms = np.square(rows).sum(axis=1)
         found = np.empty((len(X), len(self.classes_)))
 
         def block(start: int, stop: int) -> None:
+            points = Z[start:stop]
+            squares = np.square(points).sum(axis=1)[:, None] + norms - 2 * points @ rows.T
             found[start:stop] = energies(
-                self._distances(Z[start:stop]),
+                np.maximum(squares, 0) / self._unit,
                 targets[start:stop],
                 self._codes,
                 self._to_targets,
@@ -233,13 +235,6 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
             by_class.append(members[index])
         return np.stack(by_class, axis=1)
 
-    def _distances(self, Z: Array) -> Reals:
-        rows = self._rows
-        products = Z.astype(np.float64) @ rows.T.astype(np.float64)
-        norms = np.square(Z, dtype=np.float64).sum(axis=1)[:, None]
-        squares = norms + np.square(rows, dtype=np.float64).sum(axis=1) - 2 * products
-        return np.asarray(np.maximum(squares, 0) / self._unit)
-
     def _map(self, X: Array) -> Array:
         return map_about(self.metric_, X, self._origin)
 
@@ -247,13 +242,3 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
 def _setting(wish: Any, metric: Any, name: str, default: Any) -> Any:
     """Return what the user wishes, else what the metric was told, else the default."""
     return getattr(metric, name, default) if wish is None else wish
-
-
-def _require_targets(codes: Index, classes: Array, n_neighbors: int) -> None:
-    sizes = np.bincount(codes)
-    if sizes.min() <= n_neighbors:
-        few = int(sizes.argmin())
-        raise ValueError(
-            f"Class {shown(classes[few])} has {counted(int(sizes[few]), 'row')}, but "
-            f"n_neighbors={n_neighbors} targets need at least {n_neighbors + 1} rows of each class."
-        )

@@ -88,7 +88,7 @@ def test_the_search_finds_every_impostor(by):
     Z = objective.mapped(Ls)
     near = objective.distances(Z, objective.near)
     active = rng.random(len(X)) < 0.8
-    find = ImpostorsByCluster(y, clusters, objective.near, active, 1.5, None)
+    find = ImpostorsByCluster(clusters, y, objective.near, active, 1.5, None)
     far, sqdist = find(Z, near, 0.1)
     expected = [
         (i, row)

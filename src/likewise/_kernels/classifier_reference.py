@@ -8,7 +8,6 @@ two, the model of the label and that of the best wrong label learn, with the mar
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,6 @@ from likewise._kernels.classifier_common import (
     LONGEST2,
     LOST,
     SHORTEST2,
-    SUREST,
     TRUSTED,
     ClassifierRule,
     EventLearner,
@@ -27,123 +25,13 @@ from likewise._kernels.classifier_common import (
     margins,
     predicted,
 )
+from likewise._kernels.classifier_forms import Covariance, Diagonal, Factored, LowRank
 
 _NO_LIMIT = 2**62
 
 
-class _Covariance(Protocol):
-    """What an engine asks of a form of Σ, model by model."""
-
-    def room(self) -> bool:
-        """Return whether one more update fits."""
-        ...
-
-    def variance(self, k: int, x: Reals) -> float:
-        """Return xᵀΣx."""
-        ...
-
-    def update(self, k: int, x: Reals, y: float, tau: float, c: float) -> None:
-        """Add ``τ y Σx`` to the weights, then ``c x xᵀ`` to Σ⁻¹."""
-        ...
-
-
-class _Diagonal:
-    """Σ⁻¹ is a diagonal; without one Σ is the identity for ever."""
-
-    def __init__(self, W: Reals, precision: Reals, reach: Reals, rule: ClassifierRule) -> None:
-        self.W, self.precision, self.reach, self.rule = W, precision, reach, rule
-
-    def room(self) -> bool:
-        return True
-
-    def variance(self, k: int, x: Reals) -> float:
-        return float(x @ (x / self.precision[k] if self.precision.size else x))
-
-    def update(self, k: int, x: Reals, y: float, tau: float, c: float) -> None:
-        if not self.precision.size:
-            along = x.copy()
-            if self.rule.bias and self.rule.kind is Kind.UNEVEN:
-                along[-1] *= self.reach[k]
-            self.W[k] += y * tau * along
-        elif (
-            self.rule.kind is Kind.SECOND_ORDER_PERCEPTRON
-        ):  # w = Σv with v += y x: each weight is divided anew
-            v = self.W[k] * self.precision[k] + y * x
-            self.precision[k] = np.minimum(self.precision[k] + x * x, SUREST)
-            self.W[k] = v / self.precision[k]
-        else:
-            self.W[k] += y * tau * (x / self.precision[k])
-            self.precision[k] = np.minimum(self.precision[k] + c * (x * x), SUREST)
-
-
-class _Factored:
-    """Σ = U diag(D) Uᵀ, with column j of the unit upper triangular U in row j of `columns`."""
-
-    def __init__(self, W: Reals, columns: Reals, diagonal: Reals) -> None:
-        self.W, self.columns, self.diagonal = W, columns, diagonal
-
-    def room(self) -> bool:
-        return True
-
-    def variance(self, k: int, x: Reals) -> float:
-        f = x + self.columns[k, :, : len(x)] @ x
-        return float(f @ (self.diagonal[k] * f))
-
-    def update(self, k: int, x: Reals, y: float, tau: float, c: float) -> None:
-        columns = self.columns[k, :, : len(x)]
-        f = x + columns @ x
-        v = self.diagonal[k] * f
-        gain = np.zeros(len(x))
-        before = 1.0
-        for j in range(len(x)):
-            after = before + c * (f[j] * v[j])
-            self.diagonal[k, j] = max(self.diagonal[k, j] * (before / after), 1 / SUREST)
-            old = columns[j, :j].copy()
-            columns[j, :j] += (-c * f[j] / before) * gain[:j]
-            gain[:j] += v[j] * old
-            gain[j] = v[j]
-            before = after
-        self.W[k] += y * tau * gain
-
-
-class _LowRank:
-    """Σ = s I - HᵀH, and its inverse is I/s + SᵀS."""
-
-    def __init__(
-        self,
-        W: Reals,
-        sketch: Reals,
-        history: Reals,
-        used: Labels,
-        trace: Reals,
-        variance: float,
-    ) -> None:
-        self.W, self.sketch, self.history, self.used = W, sketch, history, used
-        self.trace, self.start = trace, variance
-
-    def room(self) -> bool:
-        return bool((self.used < self.sketch.shape[1]).all())
-
-    def variance(self, k: int, x: Reals) -> float:
-        t = self.history[k, : self.used[k]] @ x
-        # No eigenvalue of Σ is below 1 / trace, whatever rounding says.
-        return float(max(self.start * (x @ x) - t @ t, (x @ x) / self.trace[k]))
-
-    def update(self, k: int, x: Reals, y: float, tau: float, c: float) -> None:
-        u = self.variance(k, x)
-        history = self.history[k, : self.used[k]]
-        gain = self.start * x - history.T @ (history @ x)
-        self.W[k] += y * tau * gain
-        if not self.trace[k] + c * (x @ x) < SUREST:
-            return
-        self.history[k, self.used[k]] = np.sqrt(c / (1 + c * u)) * gain
-        self.sketch[k, self.used[k]] = np.sqrt(c) * x
-        self.trace[k] += c * (x @ x)
-        self.used[k] += 1
-
-
 def _one_against_rest(
-    form: _Covariance, W: Reals, reach: Reals, rule: ClassifierRule, x: Reals, own: bool, k: int
+    form: Covariance, W: Reals, reach: Reals, rule: ClassifierRule, x: Reals, own: bool, k: int
 ) -> tuple[float, int]:
     """Take one event of one model; return its score before, and whether it changed."""
     y = 1.0 if own else -1.0
@@ -160,7 +48,7 @@ def _one_against_rest(
 
 
 def _label_against_best(
-    form: _Covariance, W: Reals, reach: Reals, rule: ClassifierRule, x: Reals, label: int
+    form: Covariance, W: Reals, reach: Reals, rule: ClassifierRule, x: Reals, label: int
 ) -> tuple[Reals, int]:
     """Take one event between its label and the best wrong one; return scores before."""
     scores = W @ x
@@ -198,7 +86,7 @@ def _length2(x: Reals, rule: ClassifierRule) -> float:
 
 
 def _learn_events(
-    form: _Covariance,
+    form: Covariance,
     W: Reals,
     reach: Reals,
     row: Callable[[int], Reals],
@@ -294,7 +182,7 @@ def dense_events(
     with np.errstate(over="ignore", invalid="ignore"):
         if not (np.einsum("nd,nd->n", X, X) <= LONGEST2).all():
             return np.empty((len(X), len(W))), -1
-    form = _Diagonal(W, precision, reach, rule)
+    form = Diagonal(W, precision, reach, rule)
     return _learn_events(form, W, reach, lambda i: X[i], labels, top2, rule)
 
 
@@ -326,7 +214,7 @@ def csr_events(
         x[features[stored]] = values[stored]
         return x
 
-    form = _Diagonal(W, precision, reach, rule)
+    form = Diagonal(W, precision, reach, rule)
     return _learn_events(form, W, reach, row, labels, top2, rule)
 
 
@@ -359,7 +247,7 @@ def factor_events(
     scores, updates
         As in `dense_events`, of the events that were taken.
     """
-    form = _Factored(W, columns, diagonal)
+    form = Factored(W, columns, diagonal)
     return _learn_events(form, W, reach, lambda i: X[i], labels, top2, rule, max_updates)
 
 
@@ -396,7 +284,7 @@ def low_rank_events(
     scores, updates
         As in `dense_events`, of the events that were taken.
     """
-    form = _LowRank(W, sketch, history, used, trace, variance)
+    form = LowRank(W, sketch, history, used, trace, variance)
     return _learn_events(form, W, reach, lambda i: X[i], labels, top2, rule)
 
 

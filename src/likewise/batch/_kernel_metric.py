@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from likewise._kernel_functions import check_kernel
-from likewise._validation import TableLike
 from likewise.base import MetricLearner
 from likewise.batch._kernel_space import KernelSpace
 from likewise.metric import row_norms
@@ -43,41 +42,14 @@ class KernelMetric(MetricLearner):
         self._space = space
         self._kernel_used = None if space is None else (self.kernel, dict(self.kernel_params or {}))
 
-    def pair_distance(self, A: TableLike, B: TableLike) -> Array:
-        """Return the distance of each row of `A` to the same row of `B`: large is different.
-
-        Parameters
-        ----------
-        A, B : array-like of shape (n_pairs, n_features)
-            The two sides of the pairs.
-
-        Returns
-        -------
-        array of shape (n_pairs,)
-            ``‖L(a - b)‖``, not squared; with a kernel of their images in feature space.
-        """
-        if getattr(self, "_space", None) is None:
-            return super().pair_distance(A, B)
-        A, B = self._check_new(A, "A"), self._check_new(B, "B")
-        if len(A) != len(B):
-            raise ValueError(
-                f"A has {len(A)} rows and B has {len(B)}, but both sides of the pairs need as many."
-            )
-        return row_norms(self._map(A) - self._map(B))
-
-    def mahalanobis_matrix(self) -> Array:
-        """Return ``M = L.T @ L``; a kernel model has none over the features, and says so."""
-        if getattr(self, "_space", None) is not None:
-            raise AttributeError(
-                "A kernel model has no matrix over the features of X: use pair_distance, transform "
-                "or get_metric."
-            )
-        return super().mahalanobis_matrix()
+    @property
+    def _linear(self) -> bool:
+        return getattr(self, "_space", None) is None
 
     def get_metric(self) -> Callable[[ArrayLike, ArrayLike], float]:
         """Return the distance as a plain function of two vectors, for SciPy and scikit-learn."""
         check_is_fitted(self)
-        if self._space is None:
+        if self._linear:
             return super().get_metric()
         return partial(_distance, self._map)
 
@@ -88,8 +60,8 @@ class KernelMetric(MetricLearner):
         images = self._space.coordinates(X, *self._kernel_used)
         return np.asarray(super()._map(images), dtype=X.dtype)
 
-    def _map_about(self, X: Array, origin: Array) -> Any:
-        return super()._map_about(X, origin) if self._space is None else self._map(X)
+    def _map_differences(self, A: Array, B: Array) -> Any:
+        return super()._map_differences(A, B) if self._linear else self._map(A) - self._map(B)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -80,7 +80,14 @@ class ImpostorsByLabel:
     def __call__(self, Z: Array, near: Reals, slack: float) -> tuple[GroupedPairs, Reals]:
         widest = np.maximum.reduceat(near, self.targets.start[:-1])
         radius2 = np.where(self.active, (self.margin + widest) * (1 + slack), 0.0)
-        rows, cols, sqdist = neighbors.within_radius_of_other_class(
+        rows, cols, sqdist = self._search(Z, radius2)
+        # A set that once grew to this size by small steps is no flood.
+        self.limit = max(self.limit, 4 * len(rows))
+        return GroupedPairs.sorted_by(rows, len(self.labels), rows, cols), sqdist
+
+    def _search(self, Z: Array, radius2: Reals) -> tuple[Array, Array, Reals]:
+        """Return pairs of rows of different class within the first row's radius, in order."""
+        return neighbors.within_radius_of_other_class(
             Z,
             self.labels,
             radius2,
@@ -88,41 +95,23 @@ class ImpostorsByLabel:
             algorithm=self.algorithm,
             n_jobs=self.n_jobs,
         )
-        # A set that once grew to this size by small steps is no flood.
-        self.limit = max(self.limit, 4 * len(rows))
-        return GroupedPairs.sorted_by(rows, len(self.labels), rows, cols), sqdist
 
 
-class ImpostorsByCluster:
+class ImpostorsByCluster(ImpostorsByLabel):
     """The same where a pair is measured by the metric of its second row's cluster.
 
     Parameters
     ----------
-    labels, clusters : int arrays of shape (n_rows,)
-    targets : GroupedPairs
-        One group a row.
-    active : bool array of shape (n_rows,)
-        The anchors that count.
-    margin : float
-    n_jobs : int or None
+    clusters : int array of shape (n_rows,)
+    labels, targets, active, margin, n_jobs
+        As in `ImpostorsByLabel`.
     """
 
-    def __init__(
-        self,
-        labels: NDArray[np.int64],
-        clusters: NDArray[np.int64],
-        targets: GroupedPairs,
-        active: NDArray[np.bool_],
-        margin: float,
-        n_jobs: int | None,
-    ) -> None:
-        self.labels, self.clusters, self.targets, self.active = labels, clusters, targets, active
-        self.margin, self.n_jobs = margin, n_jobs
-        self.limit = max(_LEAST_LIMIT, _PAIRS_PER_ROW * len(labels))
+    def __init__(self, clusters: NDArray[np.int64], *args: Any) -> None:
+        super().__init__(*args)
+        self.clusters = clusters
 
-    def __call__(self, Z: Array, near: Reals, slack: float) -> tuple[GroupedPairs, Reals]:
-        widest = np.maximum.reduceat(near, self.targets.start[:-1])
-        radius2 = np.where(self.active, (self.margin + widest) * (1 + slack), 0.0)
+    def _search(self, Z: Array, radius2: Reals) -> tuple[Array, Array, Reals]:
         parts, left = [], self.limit
         # Rows of one cluster and class against all other classes: together every pair once.
         for cluster, label in np.unique(np.stack([self.clusters, self.labels]), axis=1).T:
@@ -138,10 +127,8 @@ class ImpostorsByCluster:
             parts.append((members[rows], members[cols], sqdist))
             left -= len(rows)
         rows, cols, sqdist = (np.concatenate(part) for part in zip(*parts, strict=True))
-        self.limit = max(self.limit, 4 * len(rows))
         order = np.lexsort((cols, rows))
-        rows, cols = rows[order], cols[order]
-        return GroupedPairs.sorted_by(rows, len(self.labels), rows, cols), sqdist[order]
+        return rows[order], cols[order], sqdist[order]
 
 
 class GivenImpostors:

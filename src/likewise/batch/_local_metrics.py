@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise import _kernels
 from likewise._threads import run_blocks
+from likewise.constraints import target_neighbors
 from likewise.neighbors import nearest
 from likewise.objectives import energies
 
@@ -68,56 +70,69 @@ class LocalMetrics:
         in the class that is tried.
         """
         targets = np.stack([self._targets(X, code, n_neighbors) for code in range(n_classes)], 1)
-        to_targets = self._to_own_targets(n_classes, n_neighbors)
-        everyone = np.arange(len(self.rows))
+        maps = [_Map(L, self._about(self.rows)) for L in self.components.astype(np.float64)]
+        to_targets = self._to_own_targets(maps, n_neighbors)
+        members = [np.flatnonzero(self.clusters == cluster) for cluster in range(len(maps))]
         found = np.empty((len(X), n_classes))
 
         def block(start: int, stop: int) -> None:
-            chosen = targets[start:stop]
-            points = np.arange(stop - start)
-            by_cluster = self._distances(X[start:stop])
+            points, chosen = self._about(X[start:stop]), targets[start:stop]
+            to_rows = np.empty((len(points), len(self.rows)))
+            for seen, rows in zip(maps, members, strict=True):
+                to_rows[:, rows] = seen.sqdist(points, rows)
+
+            def from_rows(label: int) -> Reals:
+                distances = np.empty_like(to_rows)
+                own = self.clusters[chosen[:, label, 0]]
+                for cluster in np.unique(own):
+                    distances[own == cluster] = maps[cluster].sqdist(points[own == cluster])
+                return distances
+
             found[start:stop] = energies(
-                by_cluster[self.clusters, :, everyone].T,
+                to_rows,
                 chosen,
                 self.codes,
                 to_targets,
                 push=push,
                 margin=margin,
-                from_rows=lambda label: by_cluster[self.clusters[chosen[:, label, 0]], points],
+                from_rows=from_rows,
             )
 
-        size = len(self.rows) * len(self.components)
-        run_blocks(block, len(X), max(1, _BLOCK_VALUES // size), self.n_jobs)
+        run_blocks(block, len(X), max(1, _BLOCK_VALUES // len(self.rows)), self.n_jobs)
         return found
 
-    def _targets(self, X: Array, code: int, k: int, *, exclude_self: bool = False) -> Index:
+    def _targets(self, X: Array, code: int, k: int) -> Index:
         """Return the nearest rows of a class, by the features as they are."""
         members = np.flatnonzero(self.codes == code)
-        _, index = nearest(X, self.rows[members], k, exclude_self=exclude_self, n_jobs=self.n_jobs)
-        return members[index]
+        return members[nearest(X, self.rows[members], k, n_jobs=self.n_jobs)[1]]
 
-    def _to_own_targets(self, n_classes: int, k: int) -> Reals:
+    def _to_own_targets(self, maps: list[_Map], k: int) -> Reals:
         """Return the squared distances of the rows to their targets."""
-        found = np.empty((len(self.rows), k))
-        for code in range(n_classes):
-            members = np.flatnonzero(self.codes == code)
-            targets = self._targets(self.rows[members], code, k, exclude_self=True)
-            difference = (self.rows[members, None] - self.rows[targets]).astype(np.float64)
-            maps = self.components[self.clusters[targets]]
-            found[members] = np.square(np.einsum("nkrd,nkd->nkr", maps, difference)).sum(axis=2)
-        return found
-
-    def _distances(self, X: Array) -> Reals:
-        """Return the squared distances by every metric, shape (n_clusters, n_points, n_rows)."""
-        queries, rows = self._about(X), self._about(self.rows)
-        found = np.empty((len(self.components), len(X), len(rows)))
-        for cluster, L in enumerate(self.components.astype(np.float64)):
-            A, B = queries @ L.T, rows @ L.T
-            np.matmul(A, -2 * B.T, out=found[cluster])
-            found[cluster] += np.square(A).sum(axis=1)[:, None]
-            found[cluster] += np.square(B).sum(axis=1)
-        return np.maximum(found, 0, out=found)
+        cols = target_neighbors(self.rows, self.codes, k, n_jobs=self.n_jobs).ravel()
+        rows = np.repeat(np.arange(len(self.rows)), k)
+        found = np.empty(len(rows))
+        for cluster, seen in enumerate(maps):
+            part = np.flatnonzero(self.clusters[cols] == cluster)
+            found[part] = _kernels.pair_sqdist(
+                seen.rows, rows[part], cols[part], n_jobs=self.n_jobs
+            )
+        return found.reshape(-1, k)
 
     def _about(self, X: Array) -> Array:
         """Return rows near the origin: far from it products would lose the digits."""
         return np.asarray(X - self.rows[0])
+
+
+class _Map:
+    """One of the metrics: L, and all rows through it."""
+
+    def __init__(self, L: Reals, rows: Array) -> None:
+        self.L, self.rows = L, np.ascontiguousarray(rows @ L.T)
+        self.norms = np.square(self.rows).sum(axis=1)
+
+    def sqdist(self, points: Array, rows: Index | slice = slice(None)) -> Reals:
+        """Return the squared distances of points to some of the rows."""
+        mapped = points @ self.L.T
+        found = np.square(mapped).sum(axis=1)[:, None] + self.norms[rows]
+        found -= 2 * mapped @ self.rows[rows].T
+        return np.asarray(np.maximum(found, 0, out=found))

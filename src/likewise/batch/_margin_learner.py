@@ -17,6 +17,7 @@ from likewise._validation import (
     one_of,
     positive,
 )
+from likewise.base import fitting
 from likewise.batch._kernel_metric import KernelMetric
 from likewise.batch._kernel_space import KernelSpace
 from likewise.cones import Symmetric
@@ -70,7 +71,21 @@ class MarginLearner(KernelMetric):
 
     # -- learning --------------------------------------------------------------------------------
 
-    def _fit_labels(self, X: TableLike, y: ArrayLike) -> Self:
+    @fitting
+    def fit(self, X: TableLike, y: ArrayLike) -> Self:
+        """Learn from labels, through the constraints that they stand for.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The data.
+        y : array-like of shape (n_rows,)
+            Labels of at least two classes.
+
+        Returns
+        -------
+        self
+        """
         X, codes, classes = check_labelled(self, X, y)
         space, rows = self._images(X)
         return self._learn(X, rows, space, self._constraints(rows, classes[codes]))
@@ -170,3 +185,26 @@ def _unit_factor(alike: Array, all_of_them: Array) -> float:
             median = float(np.median(lengths2[lengths2 > 0]))
         return float(1 / (largest * np.sqrt(median)))
     return 1.0
+
+
+class PairMarginLearner(MarginLearner):
+    """One whose constraints are pairs."""
+
+    @fitting
+    def fit_pairs(self, X: TableLike, pairs: ArrayLike, same: ArrayLike) -> Self:
+        """Learn from pairs that are alike and pairs that are not.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The data.
+        pairs : int array-like of shape (n_pairs, 2)
+            Row numbers.
+        same : bool array-like of shape (n_pairs,)
+            True where the two rows are alike; both kinds must occur.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit_pairs(X, pairs, same)

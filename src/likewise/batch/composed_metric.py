@@ -111,24 +111,6 @@ class ComposedMetric(MarginLearner):
         self.verbose = verbose
 
     @fitting
-    def fit(self, X: TableLike, y: ArrayLike) -> Self:
-        """Learn from labels, which become the chosen constraints.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            The data.
-        y : array-like of shape (n_rows,)
-            Labels of at least two classes.
-
-        Returns
-        -------
-        ComposedMetric
-            The fitted metric.
-        """
-        return self._fit_labels(X, y)
-
-    @fitting
     def fit_pairs(self, X: TableLike, pairs: ArrayLike, same: ArrayLike) -> Self:
         """Learn from pairs that are alike and pairs that are not.
 

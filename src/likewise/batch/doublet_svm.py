@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from likewise._kernel_functions import KERNEL_RULES
-from likewise._validation import TableLike, at_least
-from likewise.base import fitting
-from likewise.batch._margin_learner import COMMON_RULES, MarginLearner
+from likewise._validation import at_least
+from likewise.batch._margin_learner import COMMON_RULES, PairMarginLearner
 from likewise.constraints import Pairs, doublets
 
 
-class DoubletSVM(MarginLearner):
+class DoubletSVM(PairMarginLearner):
     r"""Doublet-SVM: a support vector machine that tells *same* from *different* pairs.
 
     With the difference v of a pair, h = +1 for *different* and -1 for *same*,
@@ -121,44 +120,6 @@ class DoubletSVM(MarginLearner):
         self.n_jobs = n_jobs
         self.warm_start = warm_start
         self.verbose = verbose
-
-    @fitting
-    def fit(self, X: TableLike, y: ArrayLike) -> Self:
-        """Learn from labels: each row is paired with its nearest rows of every kind.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            The data.
-        y : array-like of shape (n_rows,)
-            Labels of at least two classes.
-
-        Returns
-        -------
-        DoubletSVM
-            The fitted metric.
-        """
-        return self._fit_labels(X, y)
-
-    @fitting
-    def fit_pairs(self, X: TableLike, pairs: ArrayLike, same: ArrayLike) -> Self:
-        """Learn from pairs that are alike and pairs that are not.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            The data.
-        pairs : int array-like of shape (n_pairs, 2)
-            Row numbers.
-        same : bool array-like of shape (n_pairs,)
-            True where the two rows are alike; both kinds must occur.
-
-        Returns
-        -------
-        DoubletSVM
-            The fitted metric.
-        """
-        return self._fit_pairs(X, pairs, same)
 
     def _constraints(self, X: NDArray[Any], codes: NDArray[np.int64]) -> Pairs:
         return doublets(X, codes, self.n_same, self.n_different, n_jobs=self.n_jobs)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from likewise._validation import TableLike, at_least
-from likewise.base import fitting
-from likewise.batch._margin_learner import COMMON_RULES, MarginLearner
+from likewise._validation import at_least
+from likewise.batch._margin_learner import COMMON_RULES, PairMarginLearner
 from likewise.constraints import Pairs, doublets
 from likewise.losses import DualLoss, Logistic
 
 
-class LDML(MarginLearner):
+class LDML(PairMarginLearner):
     r"""LDML: logistic regression that tells *same* from *different* pairs.
 
     With the difference v of a pair, h = +1 for *different* and -1 for *same*,
@@ -106,44 +105,6 @@ class LDML(MarginLearner):
         self.max_iter = max_iter
         self.n_jobs = n_jobs
         self.verbose = verbose
-
-    @fitting
-    def fit(self, X: TableLike, y: ArrayLike) -> Self:
-        """Learn from labels: each row is paired with its nearest rows of every kind.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            The data.
-        y : array-like of shape (n_rows,)
-            Labels of at least two classes.
-
-        Returns
-        -------
-        LDML
-            The fitted metric.
-        """
-        return self._fit_labels(X, y)
-
-    @fitting
-    def fit_pairs(self, X: TableLike, pairs: ArrayLike, same: ArrayLike) -> Self:
-        """Learn from pairs that are alike and pairs that are not.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            The data.
-        pairs : int array-like of shape (n_pairs, 2)
-            Row numbers.
-        same : bool array-like of shape (n_pairs,)
-            True where the two rows are alike; both kinds must occur.
-
-        Returns
-        -------
-        LDML
-            The fitted metric.
-        """
-        return self._fit_pairs(X, pairs, same)
 
     def _loss(self) -> DualLoss:
         return Logistic()

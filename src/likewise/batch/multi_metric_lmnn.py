@@ -228,7 +228,7 @@ class MultiMetricLMNN(NeighborVoter):
         )
         coordinates = Coordinates.pulled_alike(objective)
         find = ImpostorsByCluster(
-            codes[kept], clusters[kept], told.near, told.weights > 0, self.margin, self.n_jobs
+            clusters[kept], codes[kept], told.near, told.weights > 0, self.margin, self.n_jobs
         )
 
         def components(x: Array) -> Array:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from likewise._kernel_functions import KERNEL_RULES
-from likewise._validation import TableLike, at_least
-from likewise.base import fitting
-from likewise.batch._margin_learner import COMMON_RULES, MarginLearner
+from likewise._validation import at_least
+from likewise.batch._margin_learner import COMMON_RULES, PairMarginLearner
 from likewise.constraints import Pairs, nearest_and_farthest_pairs
 
 
-class NCML(MarginLearner):
+class NCML(PairMarginLearner):
     r"""NCML: a support vector machine on pairs whose matrix is a sum of the pairs' own.
 
     With the difference v of a pair, h = +1 for *different* and -1 for *same*,
@@ -109,44 +108,6 @@ class NCML(MarginLearner):
         self.max_iter = max_iter
         self.n_jobs = n_jobs
         self.verbose = verbose
-
-    @fitting
-    def fit(self, X: TableLike, y: ArrayLike) -> Self:
-        """Learn from labels: each row with its nearest of its class and farthest of others.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            The data.
-        y : array-like of shape (n_rows,)
-            Labels of at least two classes.
-
-        Returns
-        -------
-        NCML
-            The fitted metric.
-        """
-        return self._fit_labels(X, y)
-
-    @fitting
-    def fit_pairs(self, X: TableLike, pairs: ArrayLike, same: ArrayLike) -> Self:
-        """Learn from pairs that are alike and pairs that are not.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            The data.
-        pairs : int array-like of shape (n_pairs, 2)
-            Row numbers.
-        same : bool array-like of shape (n_pairs,)
-            True where the two rows are alike; both kinds must occur.
-
-        Returns
-        -------
-        NCML
-            The fitted metric.
-        """
-        return self._fit_pairs(X, pairs, same)
 
     def _over_the_hull(self) -> bool:
         return True

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from likewise._validation import TableLike, at_least
-from likewise.base import fitting
-from likewise.batch._margin_learner import COMMON_RULES, MarginLearner
+from likewise._validation import at_least
+from likewise.batch._margin_learner import COMMON_RULES, PairMarginLearner
 from likewise.cones import PSD
 from likewise.constraints import Pairs, nearest_and_farthest_pairs
 
 
-class PCML(MarginLearner):
+class PCML(PairMarginLearner):
     r"""PCML: a support vector machine on pairs whose matrix is a metric from the beginning.
 
     With the difference v of a pair, h = +1 for *different* and -1 for *same*,
@@ -98,44 +97,6 @@ class PCML(MarginLearner):
         self.n_jobs = n_jobs
         self.warm_start = warm_start
         self.verbose = verbose
-
-    @fitting
-    def fit(self, X: TableLike, y: ArrayLike) -> Self:
-        """Learn from labels: each row with its nearest of its class and farthest of others.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            The data.
-        y : array-like of shape (n_rows,)
-            Labels of at least two classes.
-
-        Returns
-        -------
-        PCML
-            The fitted metric.
-        """
-        return self._fit_labels(X, y)
-
-    @fitting
-    def fit_pairs(self, X: TableLike, pairs: ArrayLike, same: ArrayLike) -> Self:
-        """Learn from pairs that are alike and pairs that are not.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            The data.
-        pairs : int array-like of shape (n_pairs, 2)
-            Row numbers.
-        same : bool array-like of shape (n_pairs,)
-            True where the two rows are alike; both kinds must occur.
-
-        Returns
-        -------
-        PCML
-            The fitted metric.
-        """
-        return self._fit_pairs(X, pairs, same)
 
     def _cone(self) -> Any:
         return PSD()

@@ -121,24 +121,6 @@ class TripletSVM(MarginLearner):
         self.verbose = verbose
 
     @fitting
-    def fit(self, X: TableLike, y: ArrayLike) -> Self:
-        """Learn from labels: each row with its nearest rows of its class and of others.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            The data.
-        y : array-like of shape (n_rows,)
-            Labels of at least two classes.
-
-        Returns
-        -------
-        TripletSVM
-            The fitted metric.
-        """
-        return self._fit_labels(X, y)
-
-    @fitting
     def fit_triplets(self, X: TableLike, triplets: ArrayLike) -> Self:
         """Learn from triplets.
 

@@ -32,7 +32,6 @@ from likewise._validation import (
     check_rows,
     codes_of,
     one_of,
-    shown,
     warn_user,
     yes_or_no,
 )
@@ -46,15 +45,18 @@ from likewise.online._classifier_state import (
     learnable,
     row_learner,
 )
+from likewise.online._labels import (
+    check_labels,
+    codes_among,
+    listed,
+    understood_classes,
+)
 
 Array = NDArray[Any]
 
 _CHUNK = 4096  # rows taken at a time
 _CHUNK_BYTES = 2**26  # and no more of them than this, where sparse rows become dense ones
 _MAP_BLOCK = 4096  # rows scored at a time
-
-# Two labels that need no `classes`, the negative one first.
-_UNDERSTOOD = ((-1, 1), (0, 1), (False, True))
 
 
 class OnlineClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
@@ -338,9 +340,9 @@ class OnlineClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         # Whether all numbers are finite is seen while they are learned: one pass less.
         X = check_rows(self, X, reset=not known, accept_sparse=True, finite=False)
         labels = np.asarray(y)
-        _check_labels(labels, X.shape[0])
+        check_labels(labels, X.shape[0])
         decided, undecided = self._classes_for(labels, classes)
-        codes = _codes(labels, decided)
+        codes = codes_among(labels, decided)
         state = self._state if known else self._begin(X.shape[1], len(decided))
         # What can be interrupted or refused half-way works on a copy; a few sparse rows cannot.
         if not (
@@ -392,10 +394,10 @@ class OnlineClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         if not learnable(row):
             _refuse_size(row[None], "x")
         label = np.asarray([y])
-        _check_labels(label, 1)
+        check_labels(label, 1)
         self._check_parameters()
         decided, undecided = self._classes_for(label, classes)
-        code = int(_codes(label, decided)[0])
+        code = int(codes_among(label, decided)[0])
         state = self._state if known else self._begin(len(row), len(decided))
         rule = self._step_rule()
         learn = row_learner(state, self._top2(state), rule)
@@ -419,21 +421,13 @@ class OnlineClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
                 raise ValueError(f"classes={classes!r} names one class, but at least 2 are needed.")
             if known is not None and not np.array_equal(given, known):
                 raise ValueError(
-                    f"classes={_listed(given)} differ from the classes of the first call, "
-                    f"{_listed(known)}."
+                    f"classes={listed(given)} differ from the classes of the first call, "
+                    f"{listed(known)}."
                 )
             return given, False
         if known is not None and not (self._undecided and 0 in labels):
             return known, self._undecided and not bool((labels == -1).any())
-        found = codes_of(labels)[0].tolist()
-        for pair in _UNDERSTOOD:
-            alike = all(isinstance(label, bool) == isinstance(pair[0], bool) for label in found)
-            if alike and set(found) <= set(pair):
-                return np.array(pair), found == [1] and not isinstance(pair[0], bool)
-        raise ValueError(
-            f"y holds {_listed(np.asarray(found))}, but only labels -1 and 1, 0 and 1, or False "
-            "and True are understood without classes: pass classes= with the first call."
-        )
+        return understood_classes(labels)
 
     def _decide(self, classes: Array, undecided: bool) -> None:
         same = classes is getattr(self, "classes_", None) and hasattr(self, "_code_of")
@@ -445,32 +439,6 @@ class OnlineClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         self._code_of = {} if undecided else {c: i for i, c in enumerate(classes.tolist())}
 
 
-def _codes(labels: Array, classes: Array) -> Labels:
-    """Return the place of each label among the sorted classes."""
-    if {labels.dtype.kind, classes.dtype.kind} & set("USO"):
-        code_of = {label: code for code, label in enumerate(classes.tolist())}
-        places = np.array([code_of.get(label, -1) for label in labels.tolist()], dtype=np.int64)
-        known = places >= 0
-    elif len(classes) == 2:
-        positive = np.asarray(labels == classes[1])
-        places, known = positive.astype(np.int64), positive | np.asarray(labels == classes[0])
-    else:
-        places = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
-        known = np.asarray(classes[places] == labels)
-    if not known.all():
-        raise ValueError(
-            f"y holds the label {shown(labels[~known][0])}, but the classes are {_listed(classes)}."
-        )
-    return places
-
-
-def _listed(labels: Array) -> str:
-    words = [shown(label) for label in labels.tolist()]
-    if len(words) > 8:
-        words = [*words[:7], "…"]
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
-
-
 def _canonical(X: Any) -> Any:
     """Return compressed rows in which no feature is stored twice."""
     if X.has_canonical_format:
@@ -478,13 +446,6 @@ def _canonical(X: Any) -> Any:
     X = X.copy()
     X.sum_duplicates()
     return X
-
-
-def _check_labels(labels: Array, n_rows: int) -> None:
-    if labels.shape != (n_rows,):
-        raise ValueError(f"X has {n_rows} rows but y has shape {labels.shape}; they must match.")
-    if labels.dtype.kind == "f" and np.isnan(labels).any():
-        raise ValueError("y contains NaN, but every row needs a label.")
 
 
 def _check_size(X: Any) -> None:

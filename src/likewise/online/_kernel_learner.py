@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 from likewise._kernel_functions import Kernel, check_kernel, kernel_function
 from likewise._kernels.stream_common import LONGEST2
 from likewise._threads import run_blocks, single_threaded_blas
-from likewise._validation import TableLike
 from likewise.metric import row_norms
 from likewise.online._kernel_basis import Arrivals, KernelBasis, KernelState, squared_lengths
 from likewise.online._learner import OnlineMetricLearner
@@ -104,36 +103,9 @@ class KernelMetricLearner(OnlineMetricLearner):
 
     # -- what was learned ------------------------------------------------------------------------
 
-    def pair_distance(self, A: TableLike, B: TableLike) -> Array:
-        """Return the distance of each row of `A` to the same row of `B`: large is different.
-
-        Parameters
-        ----------
-        A, B : array-like of shape (n_pairs, n_features)
-            The two sides of the pairs.
-
-        Returns
-        -------
-        array of shape (n_pairs,)
-            ``‖L(a - b)‖``, not squared; with a kernel of their images in feature space.
-        """
-        if self._basis is None:
-            return super().pair_distance(A, B)
-        A, B = self._check_new(A, "A"), self._check_new(B, "B")
-        if len(A) != len(B):
-            raise ValueError(
-                f"A has {len(A)} rows and B has {len(B)}, but both sides of the pairs need as many."
-            )
-        return row_norms(self._map_images(A, B))
-
-    def mahalanobis_matrix(self) -> Array:
-        """Return ``M = L.T @ L``; a kernel model has none over the features, and says so."""
-        if self._basis is not None:
-            raise AttributeError(
-                "A kernel model has no matrix over the features of X: use pair_distance, transform "
-                "or get_metric."
-            )
-        return super().mahalanobis_matrix()
+    @property
+    def _linear(self) -> bool:
+        return self._basis is None
 
     def get_metric(self) -> Callable[[ArrayLike, ArrayLike], float]:
         """Return the distance as a plain function of two vectors, for SciPy and scikit-learn."""
@@ -146,8 +118,8 @@ class KernelMetricLearner(OnlineMetricLearner):
     def _map(self, X: Any) -> Any:
         return super()._map(X) if self._basis is None else self._map_images(X)
 
-    def _map_about(self, X: Array, origin: Array) -> Any:
-        return super()._map_about(X, origin) if self._basis is None else self._map(X)
+    def _map_differences(self, A: Array, B: Array) -> Any:
+        return super()._map_differences(A, B) if self._linear else self._map_images(A, B)
 
     def _map_images(self, A: Array, B: Array | None = None) -> Array:
         """Map the images of rows in feature space, or the differences of the images of two."""

@@ -20,6 +20,7 @@ from likewise._validation import TableLike, check_labelled, check_rows
 from likewise.base import MetricLearner, fitting
 from likewise.constraints import Pairs, as_pairs, random_pairs
 from likewise.metric import canonical_components
+from likewise.online._labels import check_labels
 from likewise.online._pair_state import PairState, Projection, advance, advance_by_pair
 
 Array = NDArray[Any]
@@ -174,7 +175,8 @@ class OnlineMetricLearner(MetricLearner):
         first = not hasattr(self, "_state")
         rows = check_rows(self, X, reset=first)
         labels = np.asarray(y)
-        _check_labels(labels, len(rows), getattr(self, "_recent_labels", labels))
+        check_labels(labels, len(rows))
+        _check_kind(labels, getattr(self, "_recent_labels", labels))
         remembered = 0
         if hasattr(self, "_recent_rows"):
             remembered = len(self._recent_rows)
@@ -403,11 +405,7 @@ def _check_sides(first: Reals, second: Reals, n_features: int) -> None:
         )
 
 
-def _check_labels(labels: Array, n_rows: int, known: Array) -> None:
-    if labels.shape != (n_rows,):
-        raise ValueError(f"X has {n_rows} rows but y has shape {labels.shape}.")
-    if labels.dtype.kind == "f" and np.isnan(labels).any():
-        raise ValueError("y contains NaN, but every row needs a label.")
+def _check_kind(labels: Array, known: Array) -> None:
     if (labels.dtype.kind in "US") != (known.dtype.kind in "US"):
         raise ValueError(
             f"y holds {labels.dtype} labels, but those before were {known.dtype}: text and numbers "
