@@ -146,12 +146,13 @@ def pair_block_steps(
     V, b, sign, rule, max_updates
         As in `pair_steps`.
     q : float64 array of shape (n,)
-        Changes in place.
+        Of all the events.
 
     Returns
     -------
     Steps
     """
+    q = q.copy()
     return _block_steps(lambda k: V[k:] @ V[k], q, b, sign, rule=rule, max_updates=max_updates)
 
 
@@ -164,7 +165,9 @@ def pair_gram_steps(
     ----------
     gram : float64 array of shape (n, n)
         ``V @ V.T``, of which only the upper triangle is read.
-    q, b, sign, rule, max_updates
+    q : float64 array of shape (n,)
+        Changes in place.
+    b, sign, rule, max_updates
         As in `pair_block_steps`.
 
     Returns

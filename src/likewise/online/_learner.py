@@ -16,7 +16,7 @@ from likewise import _files
 from likewise._kernels import StepRule, pair_differences, pair_sqdist
 from likewise._kernels.stream_common import LONGEST2
 from likewise._threads import single_threaded_blas
-from likewise._validation import TableLike, check_labelled, check_rows
+from likewise._validation import TableLike, check_finite, check_labelled, check_rows
 from likewise.base import MetricLearner, fitting
 from likewise.constraints import Pairs, as_pairs, random_pairs
 from likewise.metric import canonical_components
@@ -27,7 +27,7 @@ Array = NDArray[Any]
 Index = NDArray[np.int64]
 Reals = NDArray[np.float64]
 
-_CHUNK = 1 << 19  # numbers in the differences that are in memory at a time (measured)
+_CHUNK = 1 << 20  # numbers in the differences that are in memory at a time (measured)
 
 
 @_files.record
@@ -142,7 +142,7 @@ class OnlineMetricLearner(MetricLearner):
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-            The rows that the pairs name.
+            The rows that the pairs name; others are not looked at.
         pairs : int array-like of shape (n_pairs, 2)
             Row numbers.
         same : bool array-like of shape (n_pairs,)
@@ -154,7 +154,8 @@ class OnlineMetricLearner(MetricLearner):
             A batch is learned whole or, if something is wrong with it, not at all.
         """
         self._check_parameters()
-        X = check_rows(self, X, reset=not hasattr(self, "_state"))
+        # The differences tell: a large table need not be read for each few pairs of it.
+        X = check_rows(self, X, reset=not hasattr(self, "_state"), finite=not self._linear)
         return self._learn(X, as_pairs(pairs, same, len(X)))
 
     def partial_fit(self, X: TableLike, y: ArrayLike) -> Self:
@@ -368,6 +369,7 @@ class OnlineMetricLearner(MetricLearner):
     def _differences(self, X: Array, index: Index) -> Reals:
         V, longest2 = pair_differences(X, index, self.scale_)
         if not longest2 <= LONGEST2:
+            check_finite(X, "X")
             self._refuse(V / self.scale_)
         return V
 

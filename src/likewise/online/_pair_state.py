@@ -278,35 +278,43 @@ def _take_in_blocks(
 
     Only the lower triangle of M (as BLAS counts, by columns) is kept up to date in between.
     """
-    losses, steps = np.empty(len(V)), np.empty(len(V))
+    blocks = []
     taken = 0
     by_columns = M.T
-    many_update = True
+    many_update: bool | None = None
     while taken < len(V) and room > 0:
         block = V[taken : taken + _BLOCK]
         # The lower part is enough for vᵀMv, and half the work of a full product.
         half = blas.dtrmm(1.0, by_columns, block.T, lower=1)
         q = _kernels.triangle_quadratics(block, half.T, M.diagonal().copy())
         answers = sign[taken : taken + _BLOCK]
+        if many_update is None:
+            many_update = rule.variant == "PALS" or _many(int(np.sum(answers * (b - q) < 1)))
         if many_update or grams is not None:
             gram = _upper_gram(block) if grams is None else grams.of(taken, block)
             done = _kernels.pair_gram_steps(gram, q, b, answers, rule, room)
         else:
             done = _kernels.pair_block_steps(block, q, b, answers, rule, room)
         b = done.b
-        weights = -done.steps * sign[taken : taken + done.taken]
+        weights = -done.steps * answers[: done.taken]
         added, removed = _kernels.signed_rows(block[: done.taken], weights)
         for direction, rows in ((1.0, added), (-1.0, removed)):
             if len(rows):
                 blas.dsyrk(direction, rows.T, beta=1.0, c=by_columns, lower=1, overwrite_c=1)
-        losses[taken : taken + done.taken] = done.losses
-        steps[taken : taken + done.taken] = done.steps
+        blocks.append(done)
         updates = int(np.count_nonzero(done.steps))
-        many_update = updates > _BLOCK // 4
+        many_update = _many(updates)
         room -= updates
         taken += done.taken
     _mirror(by_columns)
-    return Steps(taken, b, losses[:taken], steps[:taken])
+    losses = np.concatenate([done.losses for done in blocks])
+    steps = np.concatenate([done.steps for done in blocks])
+    return Steps(taken, b, losses, steps)
+
+
+def _many(updates: int) -> bool:
+    """Say whether so many in a block make it worth knowing all its inner products (measured)."""
+    return updates > _BLOCK // 4
 
 
 def _upper_gram(V: Reals) -> Reals:
@@ -314,10 +322,15 @@ def _upper_gram(V: Reals) -> Reals:
     return np.asarray(blas.dsyrk(1.0, V.T, trans=1, lower=1).T)
 
 
+_TILE = 64
+_ABOVE = ~np.tri(_TILE, dtype=bool)
+
+
 def _mirror(M: Reals) -> None:
     """Copy the lower triangle to the upper one."""
-    for start in range(0, len(M), 64):
-        stop = start + 64
+    for start in range(0, len(M), _TILE):
+        stop = start + _TILE
         M[start:stop, stop:] = M[stop:, start:stop].T
         corner = M[start:stop, start:stop]
-        corner[:] = np.tril(corner) + np.tril(corner, -1).T
+        size = len(corner)
+        np.copyto(corner, corner.T, where=_ABOVE[:size, :size])

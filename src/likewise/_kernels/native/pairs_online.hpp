@@ -23,6 +23,9 @@ struct StepRule {
     double slack;      // added to s; POLA's relaxation
     double tolerance;  // smaller steps are left out
 
+    // Whether signed loss p causes no step, whatever the pair.
+    bool passive(double p) const { return p <= 0 && variant != Variant::PALS; }
+
     // The step for signed loss p of a pair with squared length n.
     double step(double p, double n, double y) const {
         if (n == 0 && y < 0) return 0;  // equal points marked different: nothing can help
@@ -185,48 +188,101 @@ LIKEWISE_DISPATCH(int64_t, pair_steps,
                    const StepRule& rule, int64_t max_updates, double* p_out, double* step_out),
                   (M, d, b, V, y, n, rule, max_updates, p_out, step_out))
 
-// The same for a block whose q = v'Mv at the block's start are known (changed in place): an
-// update changes the q of the pairs after it by the squares of one row of the Gram matrix.
-// `gram(k, j)` is v_k . v_j.
-template <typename Gram>
-LIKEWISE_INLINE int64_t block_steps(const Gram& gram, double* q, const double* y, int64_t n,
-                                    double& b, const StepRule& rule, int64_t max_updates,
-                                    double* p_out, double* step_out) {
+// The same for a block whose q = v'Mv at its start are known; M is not touched.
+
+// The pairs of a block that changed the model, and what they did to v'Mv of a later pair.
+class Updates {
+  public:
+    explicit Updates(int64_t d) : d_(d) {}
+
+    void add(double weight, const double* v) {
+        rows_.push_back(v);
+        weights_.push_back(weight);
+    }
+
+    // The sum of weight (row . v)^2: four rows a time share what is loaded of v.
+    LIKEWISE_INLINE double quadratic(const double* v) const {
+        const int64_t n = static_cast<int64_t>(rows_.size());
+        const int64_t whole = d_ / kLanes * kLanes;
+        double total = 0;
+        int64_t k = 0;
+        for (; k + 4 <= n; k += 4) {
+            const double *r0 = rows_[k], *r1 = rows_[k + 1], *r2 = rows_[k + 2], *r3 = rows_[k + 3];
+            Doubles s0{}, s1{}, s2{}, s3{};
+            for (int64_t j = 0; j < whole; j += kLanes) {
+                const Doubles x = lanes(v + j);
+                s0 += lanes(r0 + j) * x;
+                s1 += lanes(r1 + j) * x;
+                s2 += lanes(r2 + j) * x;
+                s3 += lanes(r3 + j) * x;
+            }
+            double g0 = sum(s0), g1 = sum(s1), g2 = sum(s2), g3 = sum(s3);
+            for (int64_t j = whole; j < d_; ++j) {
+                g0 += r0[j] * v[j];
+                g1 += r1[j] * v[j];
+                g2 += r2[j] * v[j];
+                g3 += r3[j] * v[j];
+            }
+            total += (weights_[k] * g0 * g0 + weights_[k + 1] * g1 * g1) +
+                     (weights_[k + 2] * g2 * g2 + weights_[k + 3] * g3 * g3);
+        }
+        for (; k < n; ++k) {
+            const double g = dot(rows_[k], v, d_);
+            total += weights_[k] * g * g;
+        }
+        return total;
+    }
+
+  private:
+    int64_t d_;
+    std::vector<const double*> rows_;
+    std::vector<double> weights_;
+};
+
+// Each pair looks back at the updates before it: best where few pairs update.
+LIKEWISE_INLINE int64_t pair_block_body(const double* V, int64_t d, const double* q,
+                                        const double* y, int64_t n, double& b,
+                                        const StepRule& rule, int64_t max_updates, double* p_out,
+                                        double* step_out) {
+    Updates updates(d);
     int64_t k = 0;
     for (; k < n && max_updates > 0; ++k) {
-        const double p = 1 - y[k] * (b - q[k]);
-        const double step = rule.step(p, gram(k, k), y[k]);
+        const double* v = V + k * d;
+        const double p = 1 - y[k] * (b - (q[k] + updates.quadratic(v)));
+        const double step = rule.passive(p) ? 0 : rule.step(p, dot(v, v, d), y[k]);
         p_out[k] = p;
         step_out[k] = step;
         if (step == 0) continue;
         b += step * y[k];
         --max_updates;
-        for (int64_t j = k + 1; j < n; ++j) {
-            const double g = gram(k, j);
-            q[j] -= step * y[k] * g * g;
-        }
+        updates.add(-step * y[k], v);
     }
     return k;
 }
-
-// Gram entries as they are needed: best where few pairs update.
-LIKEWISE_INLINE int64_t pair_block_body(const double* V, int64_t d, double* q, const double* y,
-                                        int64_t n, double& b, const StepRule& rule,
-                                        int64_t max_updates, double* p_out, double* step_out) {
-    const auto gram = [=](int64_t k, int64_t j) LIKEWISE_LAMBDA { return dot(V + k * d, V + j * d, d); };
-    return block_steps(gram, q, y, n, b, rule, max_updates, p_out, step_out);
-}
 LIKEWISE_DISPATCH(int64_t, pair_block,
-                  (const double* V, int64_t d, double* q, const double* y, int64_t n, double& b,
-                   const StepRule& rule, int64_t max_updates, double* p_out, double* step_out),
+                  (const double* V, int64_t d, const double* q, const double* y, int64_t n,
+                   double& b, const StepRule& rule, int64_t max_updates, double* p_out,
+                   double* step_out),
                   (V, d, q, y, n, b, rule, max_updates, p_out, step_out))
 
-// The whole Gram matrix known beforehand: best where most pairs update.
+// The whole Gram matrix G known beforehand: best where most pairs update. An update changes the q
+// (in place) of the pairs after it by the squares of its row of G.
 LIKEWISE_INLINE int64_t pair_gram_body(const double* G, double* q, const double* y, int64_t n,
                                        double& b, const StepRule& rule, int64_t max_updates,
                                        double* p_out, double* step_out) {
-    const auto gram = [=](int64_t k, int64_t j) LIKEWISE_LAMBDA { return G[k * n + j]; };
-    return block_steps(gram, q, y, n, b, rule, max_updates, p_out, step_out);
+    int64_t k = 0;
+    for (; k < n && max_updates > 0; ++k) {
+        const double* products = G + k * n;
+        const double p = 1 - y[k] * (b - q[k]);
+        const double step = rule.step(p, products[k], y[k]);
+        p_out[k] = p;
+        step_out[k] = step;
+        if (step == 0) continue;
+        b += step * y[k];
+        --max_updates;
+        for (int64_t j = k + 1; j < n; ++j) q[j] -= step * y[k] * products[j] * products[j];
+    }
+    return k;
 }
 LIKEWISE_DISPATCH(int64_t, pair_gram,
                   (const double* G, double* q, const double* y, int64_t n, double& b,

@@ -111,7 +111,7 @@ std::tuple<double, double, double> pair_step(Matrix M, double b, Reals first, Re
     return {loss, step, b};
 }
 
-std::pair<int64_t, double> pair_block_steps(Events V, Vector q, double b, Reals sign, int variant,
+std::pair<int64_t, double> pair_block_steps(Events V, Reals q, double b, Reals sign, int variant,
                                             double C, double slack, double tolerance,
                                             int64_t max_updates, Vector losses, Vector steps) {
     require_events(V, sign, losses, steps);
