@@ -39,6 +39,7 @@ def results():
         "load_average": [0.1, 1.9],
         "repeats": 5,
         "seeds": 1,
+        "surely_s": 90,
         "smoke": False,
         "rows": [row(OURS, 0.5), row("NumPy", 2.0, 40.0), row("peer")],
     }
@@ -84,6 +85,16 @@ def test_targets_show_what_was_reached(results):
         ("letter", "4.00 × (NumPy)", "reached"),
         ("letter", "100", "reached"),
     ]
+
+
+def test_a_rival_that_timed_out_gives_a_bound(results):
+    late = {**row("peer"), "status": "timed out"}
+    results["rows"] = [row(OURS, 0.5), late]
+    first, *_ = page.targets(results)
+    assert (first["reached"], first["verdict"]) == ("more than 180.00 × (peer)", "reached")
+    results["rows"].append(row("NumPy", 1.0))  # the best rival is the one that counts
+    first, *_ = page.targets(results)
+    assert (first["reached"], first["verdict"]) == ("2.00 × (NumPy)", "missed")
 
 
 def test_all_results_of_a_folder_make_one_page(results, tmp_path):
