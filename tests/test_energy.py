@@ -9,6 +9,7 @@ from sklearn.frozen import FrozenEstimator
 
 import likewise as lw
 from likewise.objectives import energies
+from likewise.objectives.energy import BLOCK_VALUES
 
 
 def hinge(value):
@@ -41,7 +42,8 @@ def loop_energy(D, targets, codes, to_targets, label, push, margin, D_from=None)
 )
 def test_every_label_against_the_formula(n_classes, k, grid, several, seed):
     rng = np.random.default_rng(seed)
-    codes = np.concatenate([np.repeat(np.arange(n_classes), k), rng.integers(0, n_classes, 8)])
+    drawn = rng.integers(0, n_classes, 8)
+    codes = np.sort(np.concatenate([np.repeat(np.arange(n_classes), k), drawn]))
     draw = (lambda *shape: rng.integers(0, 4, shape) * 1.0) if grid else rng.exponential
     D, to_targets = draw(*(5, len(codes))) if grid else draw(size=(5, len(codes))), None
     to_targets = draw(len(codes), k) if grid else draw(size=(len(codes), k))
@@ -56,7 +58,7 @@ def test_every_label_against_the_formula(n_classes, k, grid, several, seed):
     found = energies(
         D,
         targets,
-        codes,
+        np.searchsorted(codes, np.arange(n_classes + 1)),
         to_targets,
         push=push,
         margin=margin,
@@ -148,6 +150,13 @@ def test_far_from_the_origin_and_any_number_of_threads():
     np.testing.assert_allclose(far.energies(X + 1e6), near.energies(X), rtol=1e-6)
     two = lw.EnergyClassifier(lw.Whitening(), n_jobs=2).fit(X, y)
     assert two.energies(X).tobytes() == near.energies(X).tobytes()
+
+
+def test_many_blocks_for_any_number_of_threads():
+    X, y = data(n=3000)
+    one, three = (lw.EnergyClassifier(lw.RCA(), n_jobs=n).fit(X, y) for n in (1, 3))
+    assert len(X) ** 2 > 2 * BLOCK_VALUES
+    assert one.energies(X).tobytes() == three.energies(X).tobytes()
 
 
 def test_single_precision():

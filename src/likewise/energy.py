@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -29,12 +30,11 @@ from likewise.batch import LMNN
 from likewise.constraints import target_neighbors
 from likewise.neighbors import nearest
 from likewise.objectives import energies
+from likewise.objectives.energy import BLOCK_VALUES, SquaredDistances, by_class
 
 Array = NDArray[Any]
 Reals = NDArray[np.float64]
 Index = NDArray[np.int64]
-
-_BLOCK_VALUES = 1 << 20  # distances in memory at a time, for each thread
 
 
 class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
@@ -140,21 +140,24 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         targets = target_neighbors(X, classes[codes], n_neighbors, n_jobs=self.n_jobs)
         metric.fit(X, classes[codes])
         # Nothing changes before all has gone well.
-        self.classes_, self.metric_, self._origin, self._codes = classes, metric, X[0].copy(), codes
+        self.classes_, self.metric_, self._origin = classes, metric, X[0].copy()
         self._n_neighbors = n_neighbors
         self._push = _setting(self.push, metric, "push", 0.5)
         self._margin = _setting(self.margin, metric, "margin", 1.0)
-        self._rows, self._given = self._map(X), X
+        rows = self._map(X)
         if self.targets == "learned":
-            targets = target_neighbors(self._rows, codes, n_neighbors, n_jobs=self.n_jobs)
+            targets = target_neighbors(rows, codes, n_neighbors, n_jobs=self.n_jobs)
         anchors = np.repeat(np.arange(len(X)), n_neighbors)
         to_targets = _kernels.pair_sqdist(
-            np.ascontiguousarray(self._rows), anchors, targets.ravel(), n_jobs=self.n_jobs
+            np.ascontiguousarray(rows), anchors, targets.ravel(), n_jobs=self.n_jobs
         ).reshape(targets.shape)
         self._unit = 1.0
         if not hasattr(metric, "margin"):
             self._unit = float(np.median(to_targets)) or 1.0
-        self._to_targets = to_targets / self._unit
+        # The rows of a class side by side, as the sums over classes want them.
+        order, self._class_start = by_class(codes, len(classes))
+        self._to_targets, self._rows = to_targets[order] / self._unit, rows[order]
+        self._choosers = X[order] if self.targets == "euclidean" else self._rows
         return self
 
     def energies(self, X: TableLike) -> Reals:
@@ -173,24 +176,21 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         check_is_fitted(self)
         X = check_rows(self, X, reset=False)
         Z = self._map(X)
-        targets = self._targets_of(X, Z)
-        Z, rows = Z.astype(np.float64), self._rows.astype(np.float64)
-        norms = np.square(rows).sum(axis=1)
+        targets = self._targets_of(X if self.targets == "euclidean" else Z)
+        distances = SquaredDistances(self._rows, self._unit)
         found = np.empty((len(X), len(self.classes_)))
 
         def block(start: int, stop: int) -> None:
-            points = Z[start:stop]
-            squares = np.square(points).sum(axis=1)[:, None] + norms - 2 * points @ rows.T
             found[start:stop] = energies(
-                np.maximum(squares, 0) / self._unit,
+                distances.to(Z[start:stop]),
                 targets[start:stop],
-                self._codes,
+                self._class_start,
                 self._to_targets,
                 push=self._push,
                 margin=self._margin,
             )
 
-        run_blocks(block, len(X), max(1, _BLOCK_VALUES // len(self._rows)), self.n_jobs)
+        run_blocks(block, len(X), max(1, BLOCK_VALUES // len(self._rows)), self.n_jobs)
         return found
 
     def decision_function(self, X: TableLike) -> Reals:
@@ -225,15 +225,14 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         least = self.energies(X).argmin(axis=1)
         return np.asarray(self.classes_[least])
 
-    def _targets_of(self, X: Array, Z: Array) -> Index:
+    def _targets_of(self, queries: Array) -> Index:
         """Return the targets that each row would have in each class, shape (n, n_classes, k)."""
-        queries, choosers = (X, self._given) if self.targets == "euclidean" else (Z, self._rows)
-        by_class = []
-        for code in range(len(self.classes_)):
-            members = np.flatnonzero(self._codes == code)
-            _, index = nearest(queries, choosers[members], self._n_neighbors, n_jobs=self.n_jobs)
-            by_class.append(members[index])
-        return np.stack(by_class, axis=1)
+        found = []
+        for start, stop in pairwise(self._class_start):
+            members = self._choosers[start:stop]
+            _, index = nearest(queries, members, self._n_neighbors, n_jobs=self.n_jobs)
+            found.append(start + index)
+        return np.stack(found, axis=1)
 
     def _map(self, X: Array) -> Array:
         return map_about(self.metric_, X, self._origin)

@@ -66,6 +66,27 @@ def sums_case(n, d, density):
     return lambda: ((weights, points), {})
 
 
+def energy_case(name, n_points, sizes, k, kind="random"):
+    """Distances and radii: random, on a grid (many equal), all equal, or of very different size."""
+    random = np.random.default_rng(len(sizes) + k)
+    start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+    def draw(*shape):
+        values = random.exponential(size=shape)
+        if kind == "grid":
+            return np.round(3 * values)
+        if kind == "equal":
+            return np.ones(shape)
+        return values**8 if kind == "uneven" else values
+
+    distances = draw(n_points, start[-1])
+    shape = (n_points, len(sizes), k) if name == "invader_hinges" else (k, start[-1])
+    radii = draw(*shape)
+    return lambda: ((distances, start, radii), {})
+
+
+SIZES = [(1, 1), (2, 1, 3), (70, 0, 200, 65), (3,) * 40]
+
 CASES = (
     [("softmax_rows", softmax_case(kind, gains)) for kind in KINDS for gains in (True, False)]
     + [("bregman_sweep", sweep_case(d)) for d in (1, 2, 8, 13, 40, 70, 140)]
@@ -74,6 +95,13 @@ CASES = (
         ("weighted_sums", sums_case(n, d, p))
         for n, d in ((1, 1), (64, 8), (300, 21))
         for p in (0, 0.1, 1)
+    ]
+    + [
+        (name, energy_case(name, n_points, sizes, k, kind))
+        for name in ("invader_hinges", "invaded_hinges")
+        for n_points, k in ((0, 1), (4, 1), (5, 3))
+        for sizes in SIZES
+        for kind in ("random", "grid", "equal", "uneven")
     ]
 )
 
@@ -181,5 +209,19 @@ def test_bad_shapes_are_refused():
         batch_compiled.bregman_sweep(
             np.eye(3), np.zeros((2, 2)), floats, floats, floats, share=0.5, softness=1.0
         )
+    distances, start = np.ones((2, 3)), np.array([0, 1, 3])
+    for wrong in ([0, 1, 2], [1, 1, 3], [0, 4, 3]):
+        for kernel, radii in (
+            (batch_compiled.invader_hinges, np.ones((2, 2, 1))),
+            (batch_compiled.invaded_hinges, np.ones((1, 3))),
+        ):
+            kernel(distances, start, radii)
+            with pytest.raises(ValueError, match="rise from 0 to the number of columns"):
+                kernel(distances, np.array(wrong), radii)
+    for radii in (np.ones((1, 2, 1)), np.ones((2, 3, 1)), np.ones((2, 2, 0))):
+        with pytest.raises(ValueError, match="radii must have a row a row"):
+            batch_compiled.invader_hinges(distances, start, radii)
+    with pytest.raises(ValueError, match="radii must have a column a column"):
+        batch_compiled.invaded_hinges(distances, start, np.ones((1, 2)))
     with pytest.raises(TypeError):
         batch_compiled.weighted_sums(np.zeros((2, 3), np.float32), np.zeros((3, 3)))

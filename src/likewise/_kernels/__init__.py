@@ -16,7 +16,13 @@ from likewise._kernels.common import TooManyPairs
 from likewise._kernels.stream_common import LowRankMetric, StepRule, Steps
 
 NAMES = ("group_hinges", "laplacian_apply", "pair_sqdist", "radius_scan")
-BATCH_NAMES = ("bregman_sweep", "softmax_rows", "weighted_sums")
+BATCH_NAMES = (
+    "bregman_sweep",
+    "invaded_hinges",
+    "invader_hinges",
+    "softmax_rows",
+    "weighted_sums",
+)
 STREAM_NAMES = (
     "low_rank_psd_steps",
     "pair_block_steps",
@@ -55,7 +61,13 @@ BACKEND = choose_backend(
 )
 
 if BACKEND == "native":
-    from likewise._kernels.batch_compiled import bregman_sweep, softmax_rows, weighted_sums
+    from likewise._kernels.batch_compiled import (
+        bregman_sweep,
+        invaded_hinges,
+        invader_hinges,
+        softmax_rows,
+        weighted_sums,
+    )
     from likewise._kernels.classifier_compiled import (
         block_events,
         csr_events,
@@ -77,7 +89,13 @@ if BACKEND == "native":
         triangle_quadratics,
     )
 else:
-    from likewise._kernels.batch_reference import bregman_sweep, softmax_rows, weighted_sums
+    from likewise._kernels.batch_reference import (
+        bregman_sweep,
+        invaded_hinges,
+        invader_hinges,
+        softmax_rows,
+        weighted_sums,
+    )
     from likewise._kernels.classifier_reference import (
         block_events,
         csr_events,
@@ -119,6 +137,8 @@ __all__ = [
     "event_learner",
     "factor_events",
     "group_hinges",
+    "invaded_hinges",
+    "invader_hinges",
     "laplacian_apply",
     "low_rank_events",
     "low_rank_psd_steps",

@@ -46,3 +46,17 @@ def bregman_sweep(
 ) -> None:
     """See `likewise._kernels.batch_reference.bregman_sweep`."""
     _native.bregman_sweep(M, V, sign, share, softness, multipliers, reciprocals)
+
+
+def invader_hinges(distances: Reals, class_start: Indices, radii: Reals) -> Reals:
+    """See `likewise._kernels.batch_reference.invader_hinges`."""
+    out = np.empty((len(distances), len(class_start) - 1))
+    _native.invader_hinges(distances, class_start, radii, out)
+    return out
+
+
+def invaded_hinges(distances: Reals, class_start: Indices, radii: Reals) -> Reals:
+    """See `likewise._kernels.batch_reference.invaded_hinges`."""
+    out = np.empty((len(distances), len(class_start) - 1))
+    _native.invaded_hinges(distances, class_start, radii, out)
+    return out

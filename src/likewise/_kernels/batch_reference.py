@@ -109,3 +109,52 @@ def bregman_sweep(
         multipliers[k] -= alpha
         reciprocals[k] += y * alpha * softness
         M += (y * alpha / (1 - y * alpha * p)) * np.outer(w, w)
+
+
+def invader_hinges(distances: Reals, class_start: Indices, radii: Reals) -> Reals:
+    """Return by how much rows of other classes are inside the radii that points would have.
+
+    Parameters
+    ----------
+    distances : float64 array of shape (m, n), C-contiguous
+        From points to rows; the rows of a class stand side by side.
+    class_start : int64 array of shape (n_classes + 1,)
+        Where the rows of each class begin; the last is where all end.
+    radii : float64 array of shape (m, n_classes, k), C-contiguous
+        The radii of each point if it were of a class.
+
+    Returns
+    -------
+    float64 array of shape (m, n_classes)
+        ``Σ_j Σ_l [radii[t, c, j] - distances[t, l]]_+``, l over the rows that are not of class c.
+    """
+    out = np.zeros((len(distances), len(class_start) - 1))
+    for c in range(out.shape[1]):
+        others = np.delete(distances, slice(class_start[c], class_start[c + 1]), axis=1)
+        for radius in radii[:, c].T:
+            out[:, c] += np.maximum(radius[:, None] - others, 0).sum(axis=1)
+    return out
+
+
+def invaded_hinges(distances: Reals, class_start: Indices, radii: Reals) -> Reals:
+    """Return by how much points are inside the radii of rows, added up class by class.
+
+    Parameters
+    ----------
+    distances : float64 array of shape (m, n), C-contiguous
+        Between points and rows; the rows of a class stand side by side.
+    class_start : int64 array of shape (n_classes + 1,)
+        Where the rows of each class begin; the last is where all end.
+    radii : float64 array of shape (k, n), C-contiguous
+        The radii of each row.
+
+    Returns
+    -------
+    float64 array of shape (m, n_classes)
+        ``Σ_i Σ_j [radii[j, i] - distances[t, i]]_+``, i over the rows of the class.
+    """
+    inside = np.zeros_like(distances)
+    for radius in radii:
+        inside += np.maximum(radius - distances, 0)
+    parts = np.split(inside, class_start[1:-1], axis=1)
+    return np.stack([part.sum(axis=1) for part in parts], axis=1)

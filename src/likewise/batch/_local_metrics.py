@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +14,11 @@ from likewise._threads import run_blocks
 from likewise.constraints import target_neighbors
 from likewise.neighbors import nearest
 from likewise.objectives import energies
+from likewise.objectives.energy import BLOCK_VALUES, SquaredDistances, by_class
 
 Array = NDArray[Any]
 Index = NDArray[np.int64]
 Reals = NDArray[np.float64]
-
-_BLOCK_VALUES = 1 << 20  # distances in memory at a time, for each thread
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,70 +69,83 @@ class LocalMetrics:
         Distances from training rows to x are by the metric of the nearest target that x would have
         in the class that is tried.
         """
-        targets = np.stack([self._targets(X, code, n_neighbors) for code in range(n_classes)], 1)
-        maps = [_Map(L, self._about(self.rows)) for L in self.components.astype(np.float64)]
-        to_targets = self._to_own_targets(maps, n_neighbors)
-        members = [np.flatnonzero(self.clusters == cluster) for cluster in range(len(maps))]
-        found = np.empty((len(X), n_classes))
+        order, class_start = by_class(self.codes, n_classes)
+        return self._in_order(order)._energies(X, class_start, n_neighbors, push, margin)
+
+    def _energies(
+        self, X: Array, class_start: Index, n_neighbors: int, push: float, margin: float
+    ) -> Reals:
+        """Do it for rows that stand in the order of their classes."""
+        ranges = list(pairwise(class_start))
+        targets = np.stack([self._targets(X, *part, n_neighbors) for part in ranges], axis=1)
+        maps, to_targets = self._maps(n_neighbors)
+        found = np.empty((len(X), len(ranges)))
 
         def block(start: int, stop: int) -> None:
             points, chosen = self._about(X[start:stop]), targets[start:stop]
             to_rows = np.empty((len(points), len(self.rows)))
-            for seen, rows in zip(maps, members, strict=True):
-                to_rows[:, rows] = seen.sqdist(points, rows)
+            for seen in maps:
+                to_rows[:, seen.members] = seen.to_members.to(points @ seen.L.T)
 
             def from_rows(label: int) -> Reals:
                 distances = np.empty_like(to_rows)
                 own = self.clusters[chosen[:, label, 0]]
                 for cluster in np.unique(own):
-                    distances[own == cluster] = maps[cluster].sqdist(points[own == cluster])
+                    seen, part = maps[cluster], own == cluster
+                    distances[part] = seen.to_all.to(points[part] @ seen.L.T)
                 return distances
 
             found[start:stop] = energies(
                 to_rows,
                 chosen,
-                self.codes,
+                class_start,
                 to_targets,
                 push=push,
                 margin=margin,
                 from_rows=from_rows,
             )
 
-        run_blocks(block, len(X), max(1, _BLOCK_VALUES // len(self.rows)), self.n_jobs)
+        run_blocks(block, len(X), max(1, BLOCK_VALUES // len(self.rows)), self.n_jobs)
         return found
 
-    def _targets(self, X: Array, code: int, k: int) -> Index:
-        """Return the nearest rows of a class, by the features as they are."""
-        members = np.flatnonzero(self.codes == code)
-        return members[nearest(X, self.rows[members], k, n_jobs=self.n_jobs)[1]]
+    def _in_order(self, order: Index) -> LocalMetrics:
+        """Return the same rows in another order."""
+        return replace(
+            self,
+            rows=self.rows[order],
+            codes=self.codes[order],
+            clusters=self.clusters[order],
+        )
 
-    def _to_own_targets(self, maps: list[_Map], k: int) -> Reals:
-        """Return the squared distances of the rows to their targets."""
+    def _targets(self, X: Array, start: int, stop: int, k: int) -> Index:
+        """Return the nearest of some rows, by the features as they are."""
+        return start + nearest(X, self.rows[start:stop], k, n_jobs=self.n_jobs)[1]
+
+    def _maps(self, k: int) -> tuple[list[_Map], Reals]:
+        """Return how each metric sees the rows, and their squared distances to their targets."""
         cols = target_neighbors(self.rows, self.codes, k, n_jobs=self.n_jobs).ravel()
-        rows = np.repeat(np.arange(len(self.rows)), k)
-        found = np.empty(len(rows))
-        for cluster, seen in enumerate(maps):
+        anchors = np.repeat(np.arange(len(self.rows)), k)
+        maps, to_targets = [], np.empty(len(cols))
+        for cluster, L in enumerate(self.components.astype(np.float64)):
+            mapped = np.ascontiguousarray(self._about(self.rows) @ L.T)
             part = np.flatnonzero(self.clusters[cols] == cluster)
-            found[part] = _kernels.pair_sqdist(
-                seen.rows, rows[part], cols[part], n_jobs=self.n_jobs
+            to_targets[part] = _kernels.pair_sqdist(
+                mapped, anchors[part], cols[part], n_jobs=self.n_jobs
             )
-        return found.reshape(-1, k)
+            members = np.flatnonzero(self.clusters == cluster)
+            to_members = SquaredDistances(mapped[members])
+            maps.append(_Map(L, members, to_members, SquaredDistances(mapped)))
+        return maps, to_targets.reshape(-1, k)
 
     def _about(self, X: Array) -> Array:
         """Return rows near the origin: far from it products would lose the digits."""
         return np.asarray(X - self.rows[0])
 
 
-class _Map:
-    """One of the metrics: L, and all rows through it."""
+class _Map(NamedTuple):
+    """One of the metrics: L, the rows of its cluster, distances to them and to all rows."""
 
-    def __init__(self, L: Reals, rows: Array) -> None:
-        self.L, self.rows = L, np.ascontiguousarray(rows @ L.T)
-        self.norms = np.square(self.rows).sum(axis=1)
-
-    def sqdist(self, points: Array, rows: Index | slice = slice(None)) -> Reals:
-        """Return the squared distances of points to some of the rows."""
-        mapped = points @ self.L.T
-        found = np.square(mapped).sum(axis=1)[:, None] + self.norms[rows]
-        found -= 2 * mapped @ self.rows[rows].T
-        return np.asarray(np.maximum(found, 0, out=found))
+    L: Reals
+    members: Index
+    to_members: SquaredDistances
+    to_all: SquaredDistances

@@ -3,18 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise import _kernels
+
 Reals = NDArray[np.float64]
 Index = NDArray[np.int64]
+
+BLOCK_VALUES = 1 << 19  # distances at a time, for each thread: few stay near its core
+
+
+def by_class(codes: Index, n_classes: int) -> tuple[Index, Index]:
+    """Return rows in the order of their classes, and where each class begins in it."""
+    start = np.zeros(n_classes + 1, dtype=np.int64)
+    np.cumsum(np.bincount(codes, minlength=n_classes), out=start[1:])
+    return np.argsort(codes, kind="stable"), start
+
+
+class SquaredDistances:
+    """Squared distances to the same rows, over and over, each block by one product.
+
+    Parameters
+    ----------
+    rows : array of shape (n_rows, n_features)
+        Rows near the origin: far from it products would lose the digits.
+    unit : float
+        What distances are divided by.
+    """
+
+    def __init__(self, rows: NDArray[Any], unit: float = 1.0) -> None:
+        rows = rows.astype(np.float64)
+        squares = np.square(rows).sum(axis=1)
+        # (p, ‖p‖², 1) · (-2r, 1, ‖r‖²) = ‖p - r‖²
+        self._across = np.column_stack([-2 * rows, np.ones(len(rows)), squares]).T / unit
+
+    def to(self, points: NDArray[Any]) -> Reals:
+        """Return the squared distances from points to all rows."""
+        points = points.astype(np.float64)
+        squares = np.square(points).sum(axis=1)
+        found = np.column_stack([points, squares, np.ones(len(points))]) @ self._across
+        return np.maximum(found, 0, out=found)
 
 
 def energies(
     to_rows: Reals,
     targets: Index,
-    codes: Index,
+    class_start: Index,
     to_targets: Reals,
     *,
     push: float,
@@ -26,11 +63,11 @@ def energies(
     Parameters
     ----------
     to_rows : float64 array of shape (n_points, n_rows)
-        Squared distances from the points to the training rows.
+        Squared distances from the points to the training rows, those of a class side by side.
     targets : int array of shape (n_points, n_classes, k)
         The training rows that would be the targets of a point in each class.
-    codes : int array of shape (n_rows,)
-        Classes of the training rows.
+    class_start : int array of shape (n_classes + 1,)
+        Where the rows of each class begin; the last is where all end.
     to_targets : float64 array of shape (n_rows, k)
         Squared distances of the training rows to their own targets.
     push, margin : float
@@ -47,51 +84,28 @@ def energies(
     --------
     >>> to_rows = np.array([[0.0, 1.0, 9.0, 16.0]])
     >>> targets = np.array([[[0], [2]]])
-    >>> codes, to_targets = np.array([0, 0, 1, 1]), np.array([[1.0], [1.0], [1.0], [1.0]])
-    >>> energies(to_rows, targets, codes, to_targets, push=0.5, margin=1.0)
+    >>> class_start, to_targets = np.array([0, 2, 4]), np.array([[1.0], [1.0], [1.0], [1.0]])
+    >>> energies(to_rows, targets, class_start, to_targets, push=0.5, margin=1.0)
     array([[ 0. , 15.5]])
     """
-    n_points, n_classes, _ = targets.shape
-    reach = np.take_along_axis(to_rows[:, None], targets, axis=2)  # D(t, j)
-    found = (1 - push) * reach.sum(axis=2)
-    members = np.eye(n_classes)[codes]
-    invaded = None if from_rows is not None else _invaded(to_rows, to_targets + margin) @ members
-    for point in range(n_points):
-        found[point] += push * _invaders(to_rows[point], reach[point] + margin, codes)
-    for label in range(n_classes):
-        by_class = invaded
-        if from_rows is not None:
-            by_class = _invaded(from_rows(label), to_targets + margin) @ members
-        assert by_class is not None
-        found[:, label] += push * (by_class.sum(axis=1) - by_class[:, label])
-    return np.asarray(found)
+    n_points, n_classes, k = targets.shape
+    near = np.take_along_axis(to_rows, targets.reshape(n_points, -1), axis=1)  # D(t, j)
+    near = near.reshape(n_points, n_classes, k)
+    radii = np.ascontiguousarray(to_targets.T + margin)
+    push_of_rows = _kernels.invader_hinges(to_rows, class_start, near + margin)
+    if from_rows is None:
+        push_on_rows = _of_others(_kernels.invaded_hinges(to_rows, class_start, radii))
+    else:
+        push_on_rows = np.empty((n_points, n_classes))
+        for label in range(n_classes):
+            by_class = _kernels.invaded_hinges(from_rows(label), class_start, radii)
+            push_on_rows[:, label] = np.delete(by_class, label, axis=1).sum(axis=1)
+    return np.asarray((1 - push) * near.sum(axis=2) + push * (push_of_rows + push_on_rows))
 
 
-def _invaders(distances: Reals, radii: Reals, codes: Index) -> Reals:
-    """Return, for every class, by how much rows of others are inside the radii of one point.
-
-    ``Σ_j Σ_{l: y_l ≠ c} [radii[c, j] - distances[l]]_+``, from counts and sums of the distances
-    below each radius: what is inside of one radius is inside of all larger ones.
-    """
-    n_classes, k = radii.shape
-    order = np.argsort(radii, axis=None)
-    sorted_radii = radii.ravel()[order]
-    near = np.flatnonzero(distances < sorted_radii[-1])
-    values = distances[near]
-    below = np.searchsorted(sorted_radii, values, side="right")
-    shape = (n_classes, n_classes * k)
-    slot = codes[near] * shape[1] + below
-    counts = np.bincount(slot, minlength=shape[0] * shape[1]).reshape(shape).cumsum(axis=1)
-    sums = np.bincount(slot, values, minlength=shape[0] * shape[1]).reshape(shape).cumsum(axis=1)
-    inside = sorted_radii * counts - sums  # by class of the rows, radius in sorted order
-    owner = order // k
-    others = inside.sum(axis=0) - inside[owner, np.arange(len(order))]
-    return np.bincount(owner, others, minlength=n_classes).astype(np.float64)
-
-
-def _invaded(distances: Reals, radii: Reals) -> Reals:
-    """Return ``Σ_j [radii[i, j] - distances[t, i]]_+`` for every point t and row i."""
-    total = np.zeros_like(distances)
-    for radius in radii.T:
-        total += np.maximum(radius - distances, 0)
-    return total
+def _of_others(by_class: Reals) -> Reals:
+    """Return, for each column, the sum of all others; no difference is taken that would round."""
+    before, after = np.zeros_like(by_class), np.zeros_like(by_class)
+    np.cumsum(by_class[:, :-1], axis=1, out=before[:, 1:])
+    np.cumsum(by_class[:, :0:-1], axis=1, out=after[:, -2::-1])
+    return np.asarray(before + after)

@@ -4,9 +4,11 @@
 
 #include <nanobind/ndarray.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "bregman.hpp"
+#include "energy.hpp"
 #include "softmax.hpp"
 
 namespace nb = nanobind;
@@ -17,6 +19,7 @@ namespace {
 using Matrix = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Vector = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Rows = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Cube = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using Reals = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Indices = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
@@ -84,6 +87,41 @@ void bregman_sweep(Matrix M, Rows V, Reals sign, double share, double softness, 
     likewise::bregman_sweep(sweep);
 }
 
+// The classes must cut the columns into ranges, and the radii fit into 32 bits with their buckets.
+int64_t check_classes(Indices class_start, const Rows& distances, int64_t n_radii, Matrix out) {
+    const size_t n_classes = out.shape(1);
+    const int64_t* start = class_start.data();
+    require(class_start.shape(0) == n_classes + 1 && out.shape(0) == distances.shape(0),
+            "out must have a row a row of distances and a column a class.");
+    require(start[0] == 0 && start[n_classes] == static_cast<int64_t>(distances.shape(1)) &&
+                std::is_sorted(start, start + n_classes + 1),
+            "class_start must rise from 0 to the number of columns.");
+    require(n_radii <= 1 << 28, "There are too many radii.");
+    return static_cast<int64_t>(n_classes);
+}
+
+void invader_hinges(Rows distances, Indices class_start, Cube radii, Matrix out) {
+    const int64_t n_radii = static_cast<int64_t>(radii.shape(1) * radii.shape(2));
+    const int64_t n_classes = check_classes(class_start, distances, n_radii, out);
+    require(radii.shape(0) == distances.shape(0) && radii.shape(1) == out.shape(1) && n_radii > 0,
+            "radii must have a row a row of distances, and some for each class.");
+    nb::gil_scoped_release unlocked;
+    likewise::invader_hinges(distances.data(), static_cast<int64_t>(distances.shape(0)),
+                             static_cast<int64_t>(distances.shape(1)), class_start.data(),
+                             n_classes, radii.data(), static_cast<int64_t>(radii.shape(2)),
+                             out.data());
+}
+
+void invaded_hinges(Rows distances, Indices class_start, Rows radii, Matrix out) {
+    const int64_t n_classes = check_classes(class_start, distances, 0, out);
+    require(radii.shape(1) == distances.shape(1), "radii must have a column a column of distances.");
+    nb::gil_scoped_release unlocked;
+    likewise::invaded_hinges(distances.data(), static_cast<int64_t>(distances.shape(0)),
+                             static_cast<int64_t>(distances.shape(1)), class_start.data(),
+                             n_classes, radii.data(), static_cast<int64_t>(radii.shape(0)),
+                             out.data());
+}
+
 }  // namespace
 
 void bind_batch(nb::module_& m) {
@@ -97,4 +135,10 @@ void bind_batch(nb::module_& m) {
     m.def("bregman_sweep", &bregman_sweep, nb::arg("M").noconvert(), nb::arg("V").noconvert(),
           nb::arg("sign").noconvert(), "share"_a, "softness"_a,
           nb::arg("multipliers").noconvert(), nb::arg("reciprocals").noconvert());
+    m.def("invader_hinges", &invader_hinges, nb::arg("distances").noconvert(),
+          nb::arg("class_start").noconvert(), nb::arg("radii").noconvert(),
+          nb::arg("out").noconvert());
+    m.def("invaded_hinges", &invaded_hinges, nb::arg("distances").noconvert(),
+          nb::arg("class_start").noconvert(), nb::arg("radii").noconvert(),
+          nb::arg("out").noconvert());
 }
