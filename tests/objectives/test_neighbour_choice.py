@@ -42,6 +42,13 @@ def components(request):
     return np.random.default_rng(1).normal(size=(request.param, 5)) / 2
 
 
+@pytest.fixture(params=[0.0, 1.1], ids=["all compared", "screened"])
+def share(request, monkeypatch):
+    """Both ways to compute, whatever is faster."""
+    monkeypatch.setattr(neighbour_choice, "_FEW", request.param)
+
+
+@pytest.mark.usefixtures("share")
 def test_value_and_gradient_are_the_papers(components):
     X, codes = labelled()
     p = by_loops(X, codes, components)
@@ -63,6 +70,7 @@ def test_value_and_gradient_are_scikit_learns(components):
     np.testing.assert_allclose(ours[1].ravel(), slope, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.usefixtures("share")
 def test_log_sums_and_their_slope_are_those_of_loops(components):
     X, codes = labelled()
     rows = NeighbourChoice.of(X, codes)
@@ -91,6 +99,7 @@ def test_the_gradient_is_the_slope(scale, shrinkage):
     assert there - back == pytest.approx(2 * np.vdot(slope, step), rel=1e-5)
 
 
+@pytest.mark.usefixtures("share")
 def test_batches_add_up_to_all_rows(components):
     X, codes = labelled(n_rows=60)
     objective = NCAObjective(NeighbourChoice.of(X, codes), shrinkage=0.1)
@@ -105,12 +114,33 @@ def test_batches_add_up_to_all_rows(components):
     )
 
 
-@pytest.mark.parametrize("sparse", [0.0, 1.1], ids=["products", "sums that skip"])
-def test_blocks_and_threads_change_no_answer(components, sparse, monkeypatch):
+@pytest.mark.parametrize("in_matrix", [True, False])
+@pytest.mark.parametrize("scale", [0.3, 1.0, 30.0, 1e5])
+def test_a_screen_drops_nothing_that_counts(scale, in_matrix, monkeypatch):
+    X, codes = labelled(n_rows=300, n_features=9)
+    X += 100  # rows are compared about their mean
+    rows, L = NeighbourChoice.of(X, codes), scale * np.random.default_rng(0).normal(size=(6, 9))
+    answers = []
+    for few in (0.0, 1.1):
+        monkeypatch.setattr(neighbour_choice, "_FEW", few)
+        answers.append(rows.choices(L, gains=False, in_matrix=in_matrix))
+    for found, expected in zip(*answers, strict=True):
+        size = np.abs(expected).max()
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12 * size)
+
+
+def test_single_precision_is_not_trusted_with_long_rows():
+    Z = np.random.default_rng(0).normal(size=(50, 3))
+    assert neighbour_choice._Screen.of(Z, np.square(Z).sum(axis=1)).slack < 1e-4
+    for length in (1e4, 1e30, np.inf):
+        assert neighbour_choice._Screen.of(Z * length, np.full(50, length**2)) is None
+
+
+@pytest.mark.usefixtures("share")
+def test_blocks_and_threads_change_no_answer(components, monkeypatch):
     X, codes = labelled(n_rows=150)
     expected = NeighbourChoice.of(X, codes).choices(components, gains=True)
-    monkeypatch.setattr(neighbour_choice, "_BLOCK_VALUES", 150 * 9)
-    monkeypatch.setattr(neighbour_choice, "_SPARSE", sparse)
+    monkeypatch.setattr(neighbour_choice, "_BLOCK_BYTES", 8 * 150 * 9)
     one, *others = (
         NeighbourChoice.of(X, codes, n).choices(components, gains=True) for n in (1, 2, 5)
     )

@@ -10,7 +10,7 @@ by event) is a function of this module.
 import os
 from importlib.util import find_spec
 
-from likewise._kernels.batch_common import Softmax
+from likewise._kernels.batch_common import NEGLIGIBLE, Softmax
 from likewise._kernels.classifier_common import ClassifierRule
 from likewise._kernels.common import TooManyPairs
 from likewise._kernels.stream_common import LowRankMetric, StepRule, Steps
@@ -20,8 +20,8 @@ BATCH_NAMES = (
     "bregman_sweep",
     "invaded_hinges",
     "invader_hinges",
+    "near_softmax",
     "softmax_rows",
-    "weighted_sums",
 )
 STREAM_NAMES = (
     "low_rank_psd_steps",
@@ -65,8 +65,8 @@ if BACKEND == "native":
         bregman_sweep,
         invaded_hinges,
         invader_hinges,
+        near_softmax,
         softmax_rows,
-        weighted_sums,
     )
     from likewise._kernels.classifier_compiled import (
         block_events,
@@ -93,8 +93,8 @@ else:
         bregman_sweep,
         invaded_hinges,
         invader_hinges,
+        near_softmax,
         softmax_rows,
-        weighted_sums,
     )
     from likewise._kernels.classifier_reference import (
         block_events,
@@ -122,6 +122,7 @@ __all__ = [
     "BATCH_NAMES",
     "CLASSIFIER_NAMES",
     "NAMES",
+    "NEGLIGIBLE",
     "STREAM_NAMES",
     "ClassifierRule",
     "LowRankMetric",
@@ -142,6 +143,7 @@ __all__ = [
     "laplacian_apply",
     "low_rank_events",
     "low_rank_psd_steps",
+    "near_softmax",
     "pair_block_steps",
     "pair_differences",
     "pair_gram_steps",
@@ -153,5 +155,4 @@ __all__ = [
     "signed_rows",
     "softmax_rows",
     "triangle_quadratics",
-    "weighted_sums",
 ]

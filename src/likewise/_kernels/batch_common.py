@@ -18,10 +18,7 @@ class Softmax(NamedTuple):
         ``log Σ_j exp(-‖z_i - z_j‖²)`` over the others.
     own_shares : float64 array of shape (m,)
         The probability that the point picks one of its own class.
-    n_weights : int
-        How many weights are not negligible.
     """
 
     log_sums: Reals
     own_shares: Reals
-    n_weights: int

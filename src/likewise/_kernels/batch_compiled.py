@@ -6,7 +6,7 @@ import numpy as np
 
 import likewise._kernels._native as _native
 from likewise._kernels.batch_common import Softmax
-from likewise._kernels.common import Indices, Reals
+from likewise._kernels.common import Indices, Reals, Singles
 
 
 def softmax_rows(
@@ -21,17 +21,44 @@ def softmax_rows(
 ) -> Softmax:
     """See `likewise._kernels.batch_reference.softmax_rows`."""
     log_sums, own_shares = np.empty(len(anchors)), np.empty(len(anchors))
-    count = _native.softmax_rows(
+    _native.softmax_rows(
         products, sqnorm, anchors, own_start, own_stop, gains, log_sums, own_shares, columns
     )
-    return Softmax(log_sums, own_shares, count)
+    return Softmax(log_sums, own_shares)
 
 
-def weighted_sums(weights: Reals, points: Reals) -> Reals:
-    """See `likewise._kernels.batch_reference.weighted_sums`."""
-    out = np.empty((len(weights), points.shape[1]))
-    _native.weighted_sums(weights, points, out)
-    return out
+def near_softmax(
+    screen: Singles,
+    slack: float,
+    points: Reals,
+    summed: Reals,
+    anchors: Indices,
+    own_start: Indices,
+    own_stop: Indices,
+    columns: Reals,
+    sums: Reals,
+    returned: Reals | None,
+    *,
+    gains: bool,
+) -> Softmax:
+    """See `likewise._kernels.batch_reference.near_softmax`."""
+    log_sums, own_shares = np.empty(len(anchors)), np.empty(len(anchors))
+    _native.near_softmax(
+        screen,
+        slack,
+        points,
+        summed,
+        anchors,
+        own_start,
+        own_stop,
+        gains,
+        log_sums,
+        own_shares,
+        columns,
+        sums,
+        returned,
+    )
+    return Softmax(log_sums, own_shares)
 
 
 def bregman_sweep(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from likewise._kernels.batch_common import NEGLIGIBLE, Softmax
-from likewise._kernels.common import Indices, Reals
+from likewise._kernels.common import Indices, Reals, Singles
 
 
 def softmax_rows(
@@ -57,22 +57,73 @@ def softmax_rows(
         products *= np.where(same, outside[:, None], -own[:, None])
     columns += products.sum(axis=0)
     log_sums = np.log(total[:, 0]) - least[:, 0]
-    return Softmax(log_sums, own, int(np.count_nonzero(shares)))
+    return Softmax(log_sums, own)
 
 
-def weighted_sums(weights: Reals, points: Reals) -> Reals:
-    """Return ``weights @ points``; the compiled form leaves out zeros, so few others should be.
+def near_softmax(
+    screen: Singles,
+    slack: float,
+    points: Reals,
+    summed: Reals,
+    anchors: Indices,
+    own_start: Indices,
+    own_stop: Indices,
+    columns: Reals,
+    sums: Reals,
+    returned: Reals | None,
+    *,
+    gains: bool,
+) -> Softmax:
+    """Do what `softmax_rows` and two products do, for rows of which few others count.
 
     Parameters
     ----------
-    weights : float64 array of shape (m, n), C-contiguous
-    points : float64 array of shape (n, d), C-contiguous
+    screen : float32 array of shape (m, n), C-contiguous
+        ``‖z_i - z_j‖²`` up to a constant of the row, roughly. The anchors' own entries are changed.
+    slack : float
+        By how much the difference of two entries of a row may be wrong. What is farther than the
+        nearest by this and more than is negligible is not looked at.
+    points : float64 array of shape (n, k), C-contiguous
+        z.
+    summed : float64 array of shape (n, d), C-contiguous
+    anchors, own_start, own_stop : int64 arrays of shape (m,)
+        The point of each row, and the range of the points of its class.
+    columns : float64 array of shape (n,)
+        The weights of each column are added to it.
+    sums : float64 array of shape (m, d), C-contiguous
+        Becomes ``weights @ summed``.
+    returned : float64 array of shape (n, k), C-contiguous, or None
+        ``weights.T @ points[anchors]`` is added to it.
+    gains : bool
+        Which weights: see `softmax_rows`.
 
     Returns
     -------
-    float64 array of shape (m, d)
+    Softmax
     """
-    return np.asarray(weights @ points)
+    parts = []
+    for r, i in enumerate(anchors):
+        screen[r, i] = np.nan
+        near = np.flatnonzero(screen[r] <= np.nanmin(screen[r]) + (NEGLIGIBLE + slack))
+        # The anchor, and then those that count: their own class is still a range.
+        place = np.concatenate([[i], near])
+        first, last = 1 + np.searchsorted(near, [own_start[r], own_stop[r]])
+        differences = points[place] - points[i]
+        sqnorm = np.einsum("ij,ij->i", differences, differences)
+        weights, here = np.zeros((1, len(place))), np.zeros(1, dtype=np.int64)
+        parts.append(
+            softmax_rows(
+                weights, sqnorm, here, first + here, last + here, np.zeros(len(place)), gains=gains
+            )
+        )
+        columns[place] += weights[0]
+        sums[r] = weights[0] @ summed[place]
+        if returned is not None:
+            returned[place] += np.outer(weights[0], points[i])
+    return Softmax(
+        np.concatenate([part.log_sums for part in parts]),
+        np.concatenate([part.own_shares for part in parts]),
+    )
 
 
 def bregman_sweep(

@@ -10,6 +10,7 @@ from likewise._memory import free_memory
 Floats = NDArray[np.floating[Any]]
 Indices = NDArray[np.int64]
 Reals = NDArray[np.float64]
+Singles = NDArray[np.float32]
 
 # What a pair costs while the search runs: 17 bytes found, 24 returned.
 BYTES_PER_PAIR = 41

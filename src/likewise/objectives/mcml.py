@@ -29,14 +29,17 @@ class MCMLObjective:
     rows: NeighbourChoice
 
     @cached_property
-    def _anchors(self) -> NDArray[np.int64]:
-        return np.flatnonzero(self.rows.own_stop - self.rows.own_start > 1)
+    def _anchors(self) -> NDArray[np.int64] | None:
+        """Return the rows that have company in their class, None if all have."""
+        company = self.rows.own_stop - self.rows.own_start > 1
+        return None if company.all() else np.flatnonzero(company)
 
     @cached_property
     def _wanted(self) -> tuple[float, Array]:
         """Return ``Σ_ij p⁰_ij log p⁰_ij`` and ``Σ_ij p⁰_ij (x_i - x_j)(x_i - x_j)ᵀ``."""
         X, start, stop = self.rows.X, self.rows.own_start, self.rows.own_stop
-        entropy = -float(np.log((stop - start - 1)[self._anchors]).sum())
+        sizes = stop - start
+        entropy = -float(np.log(sizes[sizes > 1] - 1).sum())
         scatter = np.zeros((X.shape[1], X.shape[1]))
         for first, last in zip(*np.unique([start, stop], axis=1), strict=True):
             if last - first > 1:

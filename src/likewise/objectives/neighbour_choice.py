@@ -10,16 +10,18 @@ from numpy.typing import NDArray
 
 from likewise import _kernels
 from likewise._memory import require_memory
-from likewise._threads import run_blocks
+from likewise._threads import run_blocks, single_threaded_blas
 from likewise.objectives._rows import product_over_rows
 
 Array = NDArray[Any]
 Index = NDArray[np.int64]
 
 _GROUPS = 16  # sums over rows are taken in so many parts, whatever the number of threads
-_BLOCK_VALUES = 1 << 20  # of the block of distances that a thread works on
-# Where fewer weights are not negligible, leaving the others out beats a matrix product (measured).
-_SPARSE = 0.15
+_BLOCK_BYTES = 1 << 23  # of the block of distances that a thread works on
+# Where a smaller share of the others counts, finding them first is faster (measured).
+_FEW = 0.1
+_ASKED = 32  # rows that are asked what that share is
+_LOOSE = 4.0  # a screen that is wrong by more than this keeps too many
 
 
 class Choices(NamedTuple):
@@ -39,6 +41,50 @@ class Choices(NamedTuple):
     own_shares: Array
     log_sums: Array
     slope: Array
+
+
+@dataclass(frozen=True, eq=False)
+class _Screen:
+    """Squared distances in single precision, up to a constant a row: enough to drop most.
+
+    Attributes
+    ----------
+    points : float32 array of shape (n_rows, n_components + 1)
+        z, and in the last column ``‖z‖²``.
+    slack : float
+        By how much the difference of two distances from a row may be wrong.
+    """
+
+    points: NDArray[np.float32]
+    slack: float
+
+    @classmethod
+    def of(cls, Z: Array, sqnorm: Array) -> Self | None:
+        """Return the screen of rows z, or None where single precision would say too little."""
+        # Rounding of k + 1 products, of their factors, and of their sum, whose terms are together
+        # 3 max ‖z‖² at most; in two distances.
+        slack = 2 * (Z.shape[1] + 4) * 2.0**-24 * 3 * float(sqnorm.max())
+        if not slack <= _LOOSE:
+            return None
+        points = np.empty((len(Z), Z.shape[1] + 1), np.float32)
+        points[:, :-1], points[:, -1] = Z, sqnorm
+        return cls(points, slack)
+
+    def distances(self, anchors: Index, out: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return ``‖z_j‖² - 2 z_i·z_j`` for rows i of `anchors` and all j."""
+        left = -2 * self.points[anchors]
+        left[:, -1] = 1
+        return np.matmul(left, self.points.T, out=out)
+
+
+def _few_count(Z: Array, sqnorm: Array, anchors: Index) -> bool:
+    """Return whether of the others few are near enough to count, going by some of the anchors."""
+    asked = anchors[:: max(8, -(-len(anchors) // _ASKED))]
+    with single_threaded_blas():
+        distances = sqnorm - 2 * Z[asked] @ Z.T
+    distances[np.arange(len(asked)), asked] = np.inf
+    near = distances <= distances.min(axis=1, keepdims=True) + _kernels.NEGLIGIBLE
+    return bool(near.mean() < _FEW)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +114,7 @@ class NeighbourChoice:
         """Sort and centre rows with class codes 0…c-1, and divide them by `size`."""
         n_rows, n_features = X.shape
         require_memory(
-            8.0 * (3 * n_rows * n_features + _GROUPS * n_rows + 4 * _BLOCK_VALUES),
+            8.0 * (4 * n_rows * n_features + _GROUPS * n_rows) + 4 * _BLOCK_BYTES,
             f"Comparing {n_rows} rows of {n_features} features with each other",
         )
         order = np.argsort(codes, kind="stable")
@@ -95,30 +141,33 @@ class NeighbourChoice:
         in_matrix : bool
             Return the slope in ``M = LᵀL`` instead of that in L.
         """
-        if anchors is None:
-            anchors = np.arange(len(self.X))
         Z = self._mapped(L)
-        # The sums W X serve as W Z, too; sums of mapped rows are cheaper if those are short.
+        # The sums of mapped rows are cheaper if those are short.
         narrow = 2 * len(L) < self.X.shape[1] and not in_matrix
+        every = np.arange(len(self.X))
         own_shares, log_sums, columns, sums, back = self._sums(
-            Z, Z if narrow else self.X, anchors, gains=gains, back=narrow
+            Z, Z if narrow else self.X, every if anchors is None else anchors, gains, back=narrow
         )
-        every = len(anchors) == len(self.X)
-        X_own = self.X if every else self.X[anchors]
-        left, left_own = (self.X, X_own) if in_matrix else (Z, Z if every else Z[anchors])
-        everywhere = left * columns[:, None]
-        # The weights of a row sum to 0 or to 1.
-        of_anchors = np.zeros_like(left_own) if gains else left_own.copy()
-        if narrow:
-            everywhere -= back
-            of_anchors -= sums
+        # In M the slope is A = Σ_j c_j x_j x_jᵀ + Σ_i r_i x_i x_iᵀ - Σ_i (x_i s_iᵀ + s_i x_iᵀ)
+        # with the weights' sums by column c and by row r, and weighted sums of rows s: a matrix
+        # plus its transpose. From mapped rows, LA needs both halves of the last sum.
+        half, rows = (1.0, Z) if narrow else (0.5, self.X)
+        of_all, of_anchors = (half * columns)[:, None] * rows, -sums
+        if back is not None:
+            of_all -= back
+        if not gains:  # the weights of a row sum to 1, else to 0
+            of_anchors += half * (rows if anchors is None else rows[anchors])
+        if anchors is None:
+            slope = product_over_rows(of_all + of_anchors, self.X, self.n_jobs)
         else:
-            of_anchors -= sums if in_matrix else self._mapped(L, sums)
-        slope = product_over_rows(everywhere, self.X, self.n_jobs)
-        slope += product_over_rows(of_anchors, X_own, self.n_jobs)
-        if not narrow:
-            slope -= product_over_rows(left_own, sums, self.n_jobs)
-        return Choices(own_shares, log_sums, (slope + slope.T) / 2 if in_matrix else 2 * slope)
+            slope = product_over_rows(of_all, self.X, self.n_jobs)
+            slope += product_over_rows(of_anchors, self.X[anchors], self.n_jobs)
+        if narrow:
+            slope *= 2
+        else:
+            slope += slope.T.copy()
+            slope = slope if in_matrix else 2 * L @ slope
+        return Choices(own_shares, log_sums, slope)
 
     def _mapped(self, L: Array, rows: Array | None = None) -> Array:
         rows = self.X if rows is None else rows
@@ -131,44 +180,51 @@ class NeighbourChoice:
         return mapped
 
     def _sums(
-        self, Z: Array, summed: Array, anchors: Index, *, gains: bool, back: bool
-    ) -> tuple[Array, Array, Array, Array, Array]:
+        self, Z: Array, summed: Array, anchors: Index, gains: bool, *, back: bool
+    ) -> tuple[Array, Array, Array, Array, Array | None]:
         """Return shares, log sums, sums of weights by column, ``W summed``, ``WᵀZ`` if `back`."""
         n_rows, n_anchors = len(Z), len(anchors)
-        sqnorm = np.einsum("ij,ij->i", Z, Z)
         own_start, own_stop = self.own_start[anchors], self.own_stop[anchors]
         own_shares, log_sums = np.empty(n_anchors), np.empty(n_anchors)
         sums = np.empty((n_anchors, summed.shape[1]))
-        height = max(8, _BLOCK_VALUES // n_rows)
+        sqnorm = np.einsum("ij,ij->i", Z, Z)
+        screen = _Screen.of(Z, sqnorm) if _few_count(Z, sqnorm, anchors) else None
+        dtype = np.dtype(np.float64 if screen is None else np.float32)
+        height = max(8, _BLOCK_BYTES // (dtype.itemsize * n_rows))
 
-        def group(start: int, stop: int) -> tuple[Array, Array]:
+        def group(start: int, stop: int) -> tuple[Array, Array | None]:
             columns = np.zeros(n_rows)
-            returned = np.zeros(Z.shape if back else (0, 0))
-            buffer = np.empty((min(height, stop - start), n_rows))
+            returned = np.zeros(Z.shape) if back else None
+            buffer = np.empty((min(height, stop - start), n_rows), dtype)
             for first in range(start, stop, height):
                 part = slice(first, min(first + height, stop))
-                rows = Z[anchors[part]]
-                weights = np.matmul(rows, Z.T, out=buffer[: len(rows)])
-                found = _kernels.softmax_rows(
-                    weights,
-                    sqnorm,
-                    anchors[part],
-                    own_start[part],
-                    own_stop[part],
-                    columns,
-                    gains=gains,
-                )
-                own_shares[part], log_sums[part] = found.own_shares, found.log_sums
-                few = found.n_weights < _SPARSE * weights.size
-                product = _kernels.weighted_sums if few else np.matmul
-                sums[part] = product(weights, summed)
-                if back:
-                    returned += weights.T @ rows
+                block, place = buffer[: part.stop - first], anchors[part]
+                who = place, own_start[part], own_stop[part]
+                if screen is None:
+                    weights = np.matmul(Z[place], Z.T, out=block)
+                    found = _kernels.softmax_rows(weights, sqnorm, *who, columns, gains=gains)
+                    sums[part] = weights @ summed
+                    if returned is not None:
+                        returned += weights.T @ Z[place]
+                else:
+                    found = _kernels.near_softmax(
+                        screen.distances(place, out=block),
+                        screen.slack,
+                        Z,
+                        summed,
+                        *who,
+                        columns,
+                        sums[part],
+                        returned,
+                        gains=gains,
+                    )
+                log_sums[part], own_shares[part] = found
             return columns, returned
 
         parts = run_blocks(group, n_anchors, max(height, -(-n_anchors // _GROUPS)), self.n_jobs)
         columns, returned = parts[0]
         for more_columns, more_returned in parts[1:]:
             columns += more_columns
-            returned += more_returned
+            if returned is not None:
+                returned += more_returned
         return own_shares, log_sums, columns, sums, returned

@@ -60,6 +60,7 @@ def lbfgs(
     if not np.isfinite(first_value) or not np.isfinite(steepest):
         return Solution(run.best.reshape(run.shape), first_value, 1, "failed", steepest)
     run.best_value, run.best_gradient = first_value, first_gradient
+    run.known = first_value
     run.history.append(first_value)
     try:
         found = minimize(
@@ -100,10 +101,14 @@ class _Run:
         self.best_value = np.inf
         self.best_gradient = self.best
         self.last_gradient = self.best
+        self.known: float | None = None  # the value where the last gradient is, until asked again
         self.history: list[float] = []
         self.ended: Status | None = None
 
     def evaluate(self, flat: Array) -> tuple[float, Array]:
+        if self.known is not None:  # SciPy begins where we have just been
+            value, self.known = self.known, None
+            return value, self.last_gradient
         value, gradient = self.objective.value_and_gradient(flat.reshape(self.shape))
         # Copied: it may become the gradient at the best point, and an objective may reuse it.
         self.last_gradient = np.array(gradient, dtype=np.float64).ravel()

@@ -3,12 +3,15 @@
 #include "batch_module.hpp"
 
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 
 #include "bregman.hpp"
 #include "energy.hpp"
+#include "near_softmax.hpp"
 #include "softmax.hpp"
 
 namespace nb = nanobind;
@@ -16,6 +19,7 @@ using namespace nb::literals;
 
 namespace {
 
+using Screen = nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Matrix = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Vector = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Rows = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -27,12 +31,8 @@ void require(bool holds, const char* otherwise) {
     if (!holds) throw std::invalid_argument(otherwise);
 }
 
-int64_t softmax_rows(Matrix products, Reals sqnorm, Indices anchors, Indices own_start,
-                     Indices own_stop, bool gains, Vector log_sums, Vector own_shares,
-                     Vector columns) {
-    const size_t m = products.shape(0), n = products.shape(1);
-    require(sqnorm.shape(0) == n && columns.shape(0) == n,
-            "sqnorm and columns must have one value a column.");
+void require_anchors(size_t m, size_t n, const Indices& anchors, const Indices& own_start,
+                     const Indices& own_stop, const Vector& log_sums, const Vector& own_shares) {
     require(anchors.shape(0) == m && own_start.shape(0) == m && own_stop.shape(0) == m &&
                 log_sums.shape(0) == m && own_shares.shape(0) == m,
             "anchors, own_start, own_stop, log_sums and own_shares must have one value a row.");
@@ -42,6 +42,15 @@ int64_t softmax_rows(Matrix products, Reals sqnorm, Indices anchors, Indices own
             throw nb::index_error("An anchor must lie in its class, and that in the columns.");
         }
     }
+}
+
+void softmax_rows(Matrix products, Reals sqnorm, Indices anchors, Indices own_start,
+                  Indices own_stop, bool gains, Vector log_sums, Vector own_shares,
+                  Vector columns) {
+    const size_t m = products.shape(0), n = products.shape(1);
+    require(sqnorm.shape(0) == n && columns.shape(0) == n,
+            "sqnorm and columns must have one value a column.");
+    require_anchors(m, n, anchors, own_start, own_stop, log_sums, own_shares);
     const likewise::SoftmaxBlock block{products.data(),
                                        sqnorm.data(),
                                        anchors.data(),
@@ -54,17 +63,39 @@ int64_t softmax_rows(Matrix products, Reals sqnorm, Indices anchors, Indices own
                                        own_shares.data(),
                                        columns.data()};
     nb::gil_scoped_release unlocked;
-    return likewise::softmax_rows(block);
+    likewise::softmax_rows(block);
 }
 
-void weighted_sums(Rows weights, Rows points, Matrix out) {
-    require(weights.shape(1) == points.shape(0), "points must have one row a column of weights.");
-    require(out.shape(0) == weights.shape(0) && out.shape(1) == points.shape(1),
-            "out must have a row a row of weights and a column a column of points.");
+void near_softmax(Screen screen, double slack, Rows points, Rows summed, Indices anchors,
+                  Indices own_start, Indices own_stop, bool gains, Vector log_sums,
+                  Vector own_shares, Vector columns, Matrix sums, std::optional<Matrix> returned) {
+    const size_t m = screen.shape(0), n = screen.shape(1);
+    require(points.shape(0) == n && summed.shape(0) == n && columns.shape(0) == n,
+            "points, summed and columns must have one row a column of screen.");
+    require(sums.shape(0) == m && sums.shape(1) == summed.shape(1),
+            "sums must have a row a row of screen and a column a column of summed.");
+    require(!returned || (returned->shape(0) == n && returned->shape(1) == points.shape(1)),
+            "returned must have the shape of points.");
+    require_anchors(m, n, anchors, own_start, own_stop, log_sums, own_shares);
+    const likewise::NearBlock block{screen.data(),
+                                    slack,
+                                    points.data(),
+                                    static_cast<int64_t>(points.shape(1)),
+                                    summed.data(),
+                                    static_cast<int64_t>(summed.shape(1)),
+                                    anchors.data(),
+                                    own_start.data(),
+                                    own_stop.data(),
+                                    static_cast<int64_t>(m),
+                                    static_cast<int64_t>(n),
+                                    gains,
+                                    log_sums.data(),
+                                    own_shares.data(),
+                                    columns.data(),
+                                    sums.data(),
+                                    returned ? returned->data() : nullptr};
     nb::gil_scoped_release unlocked;
-    likewise::weighted_sums(weights.data(), static_cast<int64_t>(weights.shape(0)),
-                            static_cast<int64_t>(weights.shape(1)), points.data(),
-                            static_cast<int64_t>(points.shape(1)), out.data());
+    likewise::near_softmax(block);
 }
 
 void bregman_sweep(Matrix M, Rows V, Reals sign, double share, double softness, Vector multipliers,
@@ -130,8 +161,12 @@ void bind_batch(nb::module_& m) {
           nb::arg("own_start").noconvert(), nb::arg("own_stop").noconvert(), "gains"_a,
           nb::arg("log_sums").noconvert(), nb::arg("own_shares").noconvert(),
           nb::arg("columns").noconvert());
-    m.def("weighted_sums", &weighted_sums, nb::arg("weights").noconvert(),
-          nb::arg("points").noconvert(), nb::arg("out").noconvert());
+    m.def("near_softmax", &near_softmax, nb::arg("screen").noconvert(), "slack"_a,
+          nb::arg("points").noconvert(), nb::arg("summed").noconvert(),
+          nb::arg("anchors").noconvert(), nb::arg("own_start").noconvert(),
+          nb::arg("own_stop").noconvert(), "gains"_a, nb::arg("log_sums").noconvert(),
+          nb::arg("own_shares").noconvert(), nb::arg("columns").noconvert(),
+          nb::arg("sums").noconvert(), nb::arg("returned").noconvert().none());
     m.def("bregman_sweep", &bregman_sweep, nb::arg("M").noconvert(), nb::arg("V").noconvert(),
           nb::arg("sign").noconvert(), "share"_a, "softness"_a,
           nb::arg("multipliers").noconvert(), nb::arg("reciprocals").noconvert());

@@ -65,16 +65,13 @@ LIKEWISE_INLINE int64_t distances(double* values, const double* sqnorm, double o
     return least;
 }
 
-// exp(least - D) instead of distances, or 0 where that is negligible; returns how many are not.
-LIKEWISE_INLINE int64_t exponentials(double* values, double least, int64_t n) {
-    int64_t count = 0;
+// exp(least - D) instead of distances, or 0 where that is negligible.
+LIKEWISE_INLINE void exponentials(double* values, double least, int64_t n) {
     for (int64_t j = 0; j < n; ++j) {
         const double x = least - values[j];
         const double value = exp_of(x < -kNegligible ? -kNegligible : x);
         values[j] = x < -kNegligible ? 0.0 : value;
-        count += x < -kNegligible ? 0 : 1;
     }
-    return count;
 }
 
 // Sums in lanes, which are added up once in the end.
@@ -94,12 +91,6 @@ struct LaneSum {
     LIKEWISE_INLINE double total() const { return sum(even + odd) + rest; }
 };
 
-LIKEWISE_INLINE bool any_in_chunk(const double* values) {
-    int64_t bits = 0;
-    for (int j = 0; j < kChunk; ++j) bits |= bits_of(values[j]) << 1;  // the sign of 0 is no matter
-    return bits != 0;
-}
-
 // weights *= factor, added to `columns`.
 LIKEWISE_INLINE void scale_weights(double* w, double factor, double* columns, int64_t n) {
     for (int64_t j = 0; j < n; ++j) {
@@ -117,12 +108,11 @@ struct SoftmaxBlock {
     double *log_sums, *own_shares, *columns;
 };
 
-// Writes log sum_j exp(-|z_i - z_j|^2) and the probability of the own class of each row, adds the
-// weights' columns up, and returns how many weights are not negligible.
-LIKEWISE_INLINE int64_t softmax_rows_body(const SoftmaxBlock& b) {
+// Writes log sum_j exp(-|z_i - z_j|^2) and the probability of the own class of each row, and adds the
+// weights' columns up.
+LIKEWISE_INLINE void softmax_rows_body(const SoftmaxBlock& b) {
     const int64_t n_chunks = (b.n + kChunk - 1) / kChunk;
     std::vector<int64_t> nearest(n_chunks);
-    int64_t count = 0;
     for (int64_t r = 0; r < b.m; ++r) {
         double* values = b.products + r * b.n;
         const int64_t i = b.anchors[r], start = b.own_start[r], stop = b.own_stop[r];
@@ -144,8 +134,10 @@ LIKEWISE_INLINE int64_t softmax_rows_body(const SoftmaxBlock& b) {
                 std::fill(values + j, values + j + length, 0.0);
                 continue;
             }
-            count += left >= kChunk ? exponentials(values + j, least, kChunk)
-                                    : exponentials(values + j, least, left);
+            if (left >= kChunk)
+                exponentials(values + j, least, kChunk);
+            else
+                exponentials(values + j, least, left);
             all.add(values + j, length);
         }
         of_own.add(values + start, stop - start);
@@ -168,48 +160,7 @@ LIKEWISE_INLINE int64_t softmax_rows_body(const SoftmaxBlock& b) {
             scale_weights(values + to, outside, b.columns + to, end - to);
         }
     }
-    return count;
 }
-LIKEWISE_DISPATCH(int64_t, softmax_rows, (const SoftmaxBlock& b), (b))
-
-// out_r = sum_j weights_rj points_j, leaving out what is zero: for weights that are mostly so.
-LIKEWISE_INLINE void weighted_sums_body(const double* weights, int64_t m, int64_t n,
-                                        const double* points, int64_t d, double* out) {
-    std::vector<int64_t> used(n + 4);
-    for (int64_t r = 0; r < m; ++r) {
-        const double* w = weights + r * n;
-        double* total = out + r * d;
-        std::fill(total, total + d, 0.0);
-        int64_t count = 0;
-        for (int64_t chunk = 0; chunk < n; chunk += kChunk) {
-            const int64_t end = std::min<int64_t>(chunk + kChunk, n);
-            if (end - chunk == kChunk && !any_in_chunk(w + chunk)) continue;
-            for (int64_t j = chunk; j < end; ++j) {  // no branch: nobody can guess which are zero
-                used[count] = j;
-                count += w[j] != 0;
-            }
-        }
-        int64_t u = 0;
-        for (; u + 4 <= count; u += 4) {  // four at once: the total is read and written less often
-            const int64_t j0 = used[u], j1 = used[u + 1], j2 = used[u + 2], j3 = used[u + 3];
-            const double *p0 = points + j0 * d, *p1 = points + j1 * d;
-            const double *p2 = points + j2 * d, *p3 = points + j3 * d;
-            int64_t k = 0;
-            for (; k + kLanes <= d; k += kLanes)
-                lanes(total + k) += (w[j0] * lanes(p0 + k) + w[j1] * lanes(p1 + k)) +
-                                    (w[j2] * lanes(p2 + k) + w[j3] * lanes(p3 + k));
-            for (; k < d; ++k)
-                total[k] += (w[j0] * p0[k] + w[j1] * p1[k]) + (w[j2] * p2[k] + w[j3] * p3[k]);
-        }
-        for (; u < count; ++u) {
-            const double* point = points + used[u] * d;
-            for (int64_t k = 0; k < d; ++k) total[k] += w[used[u]] * point[k];
-        }
-    }
-}
-LIKEWISE_DISPATCH(void, weighted_sums,
-                  (const double* weights, int64_t m, int64_t n, const double* points, int64_t d,
-                   double* out),
-                  (weights, m, n, points, d, out))
+LIKEWISE_DISPATCH(void, softmax_rows, (const SoftmaxBlock& b), (b))
 
 }  // namespace likewise
