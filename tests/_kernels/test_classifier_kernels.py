@@ -235,8 +235,9 @@ def test_native_learner_of_single_events_checks_for_itself():
 
 @needs_native
 @pytest.mark.parametrize("kind", [Kind.CAPPED, Kind.CONFIDENCE, Kind.SECOND_ORDER_PERCEPTRON])
+@pytest.mark.parametrize("told", [False, True], ids=["", "quadratics told"])
 @pytest.mark.parametrize("case", ["plain", "few known", "little room", "imprecise", "lost digits"])
-def test_native_block_matches_reference(instructions, case, kind):
+def test_native_block_matches_reference(instructions, case, kind, told):
     if case == "imprecise" and kind is Kind.SECOND_ORDER_PERCEPTRON:
         pytest.skip("the score of such a row is rounding, and so is whether it is a mistake")
     rng = np.random.default_rng(4)
@@ -266,6 +267,7 @@ def test_native_block_matches_reference(instructions, case, kind):
                 labels,
                 asked,
                 X[asked] @ sigma,
+                np.einsum("nd,de,ne->n", X, sigma, X) if told else np.empty(0),
                 *noted,
                 rule_for(kind, bias),
             )
@@ -345,6 +347,7 @@ CHECKED = {
         "labels": np.array([0, 1]),
         "asked": np.array([1]),
         "known": np.zeros((1, 3)),
+        "quadratics": np.zeros(2),
         "history": np.zeros((2, 3)),
         "shrink": np.zeros(2),
     },
@@ -370,6 +373,7 @@ SPOILED = [
     ("low_rank_events", ValueError, "trace", np.ones(2)),
     ("block_events", ValueError, "sigma", np.eye(2)),
     ("block_events", ValueError, "known", np.zeros((2, 3))),
+    ("block_events", ValueError, "quadratics", np.zeros(1)),
 ]
 
 

@@ -98,6 +98,7 @@ def block_events(
     labels: Labels,
     asked: Labels,
     known: Reals,
+    quadratics: Reals,
     history: Reals,
     shrink: Reals,
     rule: ClassifierRule,
@@ -105,6 +106,6 @@ def block_events(
     """See `likewise._kernels.classifier_reference.block_events`."""
     scores = np.empty(len(X))
     taken, updates, trusted = _native.block_events(
-        w, sigma, diagonal, X, labels, asked, known, history, shrink, *rule, scores
+        w, sigma, diagonal, X, labels, asked, known, quadratics, history, shrink, *rule, scores
     )
     return scores[:taken], updates, trusted

@@ -296,6 +296,7 @@ def block_events(
     labels: Labels,
     asked: Labels,
     known: Reals,
+    quadratics: Reals,
     history: Reals,
     shrink: Reals,
     rule: ClassifierRule,
@@ -315,6 +316,9 @@ def block_events(
         Rows, with their bias among the features, and 0 or 1 for each.
     asked, known : int64 array of shape (m,), float64 array of shape (m, d)
         Rows, ascending, for which ``sigma @ x`` is known beforehand.
+    quadratics : float64 array of shape (n,) or (0,)
+        ``xᵀ sigma x`` of all rows, if it is known: those not asked for need no more till they
+        cause an update.
     history, shrink : float64 arrays of shape (capacity, d) and (capacity,)
         Where updates are noted.
     rule : ClassifierRule
@@ -337,7 +341,8 @@ def block_events(
         scores[taken] = s
         if rule.open(y * s, (s > 0) != own, 0.0) and _length2(x, rule) >= SHORTEST2:
             gain = places[taken].copy() if taken in places else symmetric @ x
-            at_start = float(gain @ x)
+            told = len(quadratics) and taken not in places
+            at_start = float(quadratics[taken] if told else gain @ x)
             t = history[:updates] @ x
             u = at_start - float(shrink[:updates] @ (t * t))
             if not at_start > TRUSTED * float(diagonal @ (x * x)):

@@ -83,22 +83,21 @@ def learn_in_blocks(
         trusted = True
         while trusted and taken < len(X):
             rows, codes = X[taken : taken + ahead], labels[taken : taken + ahead]
-            asked = np.flatnonzero(likely(w, rows, codes, rule))
-            if len(asked) > _BLOCK and rule.kind is not Kind.CONFIDENCE:
+            products = _Products(sigma, rows)
+            quadratics = products.measure() if rule.kind is Kind.CONFIDENCE else None
+            asked = np.flatnonzero(likely(w, rows, codes, rule, quadratics))
+            if len(asked) > _BLOCK:
                 asked = asked[:_BLOCK]
                 rows, codes = rows[: asked[-1] + 1], codes[: asked[-1] + 1]
-            # As BLAS counts, by columns, this is the lower half of a symmetric matrix.
-            known = np.empty((0, len(w)))
-            if len(asked):
-                known = np.ascontiguousarray(blas.dsymm(1.0, sigma.T, rows[asked].T, lower=1).T)
             found, changed, trusted = _kernels.block_events(
                 w,
                 sigma,
-                sigma.diagonal().copy(),
+                products.diagonal,
                 rows,
                 codes,
                 asked,
-                known,
+                products.of(asked),
+                products.quadratics[: len(rows)],
                 history,
                 shrink,
                 rule,
@@ -119,12 +118,44 @@ def learn_in_blocks(
     return scores[:taken], updates
 
 
-def likely(w: Reals, X: Reals, labels: Labels, rule: ClassifierRule) -> NDArray[np.bool_]:
-    """Return which rows would cause an update by themselves, as far as w alone can tell."""
-    if rule.kind is Kind.CONFIDENCE:  # all have to be asked
+class _Products:
+    """``Σ x`` of the rows of a block, as far as somebody asks."""
+
+    def __init__(self, sigma: Reals, rows: Reals) -> None:
+        # As BLAS counts, by columns, the upper half is the lower one of a symmetric matrix.
+        self._by_columns, self._rows = sigma.T, rows
+        self.diagonal = sigma.diagonal().copy()
+        self._halves = np.empty((0, len(sigma)))
+        self.quadratics = np.empty(0)
+
+    def measure(self) -> Reals:
+        """Return ``xᵀΣx`` of all rows: half the work of Σx, which is no less work after it."""
+        self._halves = blas.dtrmm(1.0, self._by_columns, self._rows.T, lower=1).T
+        self.quadratics = _kernels.triangle_quadratics(self._rows, self._halves, self.diagonal)
+        return self.quadratics
+
+    def of(self, asked: Labels) -> Reals:
+        """Return Σx of the rows asked for."""
+        rows = self._rows[asked]
+        if not len(rows):
+            return rows
+        if not len(self._halves):
+            return np.ascontiguousarray(blas.dsymm(1.0, self._by_columns, rows.T, lower=1).T)
+        others = blas.dtrmm(1.0, self._by_columns, rows.T, lower=1, trans_a=1).T
+        return np.asarray(others + self._halves[asked] - self.diagonal * rows)
+
+
+def likely(
+    w: Reals, X: Reals, labels: Labels, rule: ClassifierRule, quadratics: Reals | None = None
+) -> NDArray[np.bool_]:
+    """Return which rows would cause an update by themselves, as far as w and ``xᵀΣx`` can tell."""
+    confidence = rule.kind is Kind.CONFIDENCE
+    if confidence and quadratics is None:
         return np.ones(len(X), dtype=bool)
     scores = X @ w[: X.shape[1]]
     if len(w) > X.shape[1]:
         scores += rule.bias * w[-1]
-    least = 0.0 if rule.kind is Kind.SECOND_ORDER_PERCEPTRON else 1.0
+    least: Reals | float = 0.0 if rule.kind is Kind.SECOND_ORDER_PERCEPTRON else 1.0
+    if confidence and quadratics is not None:
+        least = rule.size * quadratics
     return np.asarray(np.where(labels == 1, scores, -scores) <= least)

@@ -274,6 +274,7 @@ struct Block {
     const int64_t* asked;  // events whose Σ0 x is known, ascending
     const double* known;   // those Σ0 x
     int64_t asked_count;
+    const double* quadratics;  // x'Σ0x of every event, or null
     double* history;
     double* shrink;
     int64_t capacity;
@@ -292,6 +293,16 @@ LIKEWISE_INLINE void symmetric_product(const double* sigma, const double* x, dou
     }
 }
 
+// The sum of weight x^2.
+LIKEWISE_INLINE double weighted_length2(const double* weight, const double* x, int64_t d) {
+    Doubles total{};
+    int64_t j = 0;
+    for (; j + kLanes <= d; j += kLanes) total += lanes(weight + j) * (lanes(x + j) * lanes(x + j));
+    double rest = 0;
+    for (; j < d; ++j) rest += weight[j] * (x[j] * x[j]);
+    return sum(total) + rest;
+}
+
 // The share of what u would be without correlations below which its digits are not trusted.
 constexpr double kTrusted = 1e-6;
 // The share of its value at the block's start below which u has lost digits to differences.
@@ -305,6 +316,7 @@ LIKEWISE_INLINE std::pair<Pass, bool> block_events_body(const Block& block, doub
                                                         const int64_t* labels, double* scores) {
     const int64_t d = rows.d, own = d - (rule.bias != 0);
     std::vector<double> g(d), t(block.capacity);
+    const auto history = [&](int64_t j) LIKEWISE_LAMBDA { return block.history + j * d; };
     Pass pass;
     int64_t next = 0;
     for (; pass.taken < rows.n && pass.updates < block.capacity; ++pass.taken) {
@@ -316,21 +328,22 @@ LIKEWISE_INLINE std::pair<Pass, bool> block_events_body(const Block& block, doub
         while (next < block.asked_count && block.asked[next] < i) ++next;
         if (!rule.open(m, (s > 0) != (y > 0), 0.0)) continue;
         if (dot(row.x, row.x, own) < kShortest2) continue;
-        if (next < block.asked_count && block.asked[next] == i)
+        const bool known = next < block.asked_count && block.asked[next] == i;
+        const bool later = !known && block.quadratics;  // few of these cause an update
+        if (known)
             std::copy(block.known + next * d, block.known + (next + 1) * d, g.begin());
-        else
+        else if (!later)
             symmetric_product(block.sigma, row.x, g.data(), d);
-        const double at_start = dot(g.data(), row.x, d);
-        double u = at_start, uncorrelated = 0;
-        for (int64_t j = 0; j < d; ++j) uncorrelated += block.diagonal[j] * (row.x[j] * row.x[j]);
-        for (int64_t j = 0; j < pass.updates; ++j) {
-            t[j] = dot(block.history + j * d, row.x, d);
-            u -= block.shrink[j] * t[j] * t[j];
-        }
-        if (!(at_start > kTrusted * uncorrelated)) return {pass, false};
+        const double at_start = later ? block.quadratics[i] : dot(g.data(), row.x, d);
+        dots(history, pass.updates, row.x, d, t.data());
+        double u = at_start;
+        for (int64_t j = 0; j < pass.updates; ++j) u -= block.shrink[j] * t[j] * t[j];
+        if (!(at_start > kTrusted * weighted_length2(block.diagonal, row.x, d)))
+            return {pass, false};
         if (!(u > kLost * at_start)) return {pass, true};
         const Step step = rule.step(m, u);
         if (step.tau == 0) continue;
+        if (later) symmetric_product(block.sigma, row.x, g.data(), d);
         for (int64_t j = 0; j < pass.updates; ++j) {
             const double weight = -block.shrink[j] * t[j];
             DenseRow{block.history + j * d, d, 0}.add(g.data(), weight, 0);

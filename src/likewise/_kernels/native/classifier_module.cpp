@@ -149,7 +149,7 @@ Counted low_rank_events(Matrix W, Cube sketch, Cube history, Counts used, Vector
 
 std::tuple<int64_t, int64_t, bool> block_events(Vector w, Rows sigma, Reals diagonal, Rows X,
                                                 Labels labels, Labels asked, Rows known,
-                                                Matrix history, Vector shrink, int kind,
+                                                Reals quadratics, Matrix history, Vector shrink, int kind,
                                                 double size, double positive, double negative,
                                                 double R, double bias, Vector scores) {
     const auto rule = rule_of(kind, size, positive, negative, R, bias);
@@ -160,10 +160,18 @@ std::tuple<int64_t, int64_t, bool> block_events(Vector w, Rows sigma, Reals diag
     require(size_of(labels) == n && size_of(scores) == n && size_of(asked) == size_of(known) &&
                 size_of(shrink) == size_of(history),
             "labels, scores and shrink must be as long as what they go with.");
+    require(size_of(quadratics) == n || size_of(quadratics) == 0,
+            "quadratics must have one value a row, or none at all.");
     nb::gil_scoped_release unlocked;
-    const likewise::Block block{sigma.data(),  diagonal.data(),  asked.data(),
-                                known.data(),  size_of(asked),   history.data(),
-                                shrink.data(), size_of(history)};
+    const likewise::Block block{sigma.data(),
+                                diagonal.data(),
+                                asked.data(),
+                                known.data(),
+                                size_of(asked),
+                                size_of(quadratics) ? quadratics.data() : nullptr,
+                                history.data(),
+                                shrink.data(),
+                                size_of(history)};
     const likewise::DenseRows rows{X.data(), n, d, 0};
     const auto [pass, trusted] =
         likewise::block_events(block, w.data(), rule, rows, labels.data(), scores.data());
@@ -242,7 +250,7 @@ void bind_classifiers(nb::module_& m) {
     m.def("block_events", &block_events, nb::arg("w").noconvert(), nb::arg("sigma").noconvert(),
           nb::arg("diagonal").noconvert(), nb::arg("X").noconvert(),
           nb::arg("labels").noconvert(), nb::arg("asked").noconvert(),
-          nb::arg("known").noconvert(), nb::arg("history").noconvert(),
-          nb::arg("shrink").noconvert(), "kind"_a, "size"_a, "positive"_a, "negative"_a, "R"_a,
+          nb::arg("known").noconvert(), nb::arg("quadratics").noconvert(),
+          nb::arg("history").noconvert(), nb::arg("shrink").noconvert(), "kind"_a, "size"_a, "positive"_a, "negative"_a, "R"_a,
           "bias"_a, nb::arg("scores").noconvert());
 }

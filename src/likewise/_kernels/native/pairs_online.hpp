@@ -190,72 +190,30 @@ LIKEWISE_DISPATCH(int64_t, pair_steps,
 
 // The same for a block whose q = v'Mv at its start are known; M is not touched.
 
-// The pairs of a block that changed the model, and what they did to v'Mv of a later pair.
-class Updates {
-  public:
-    explicit Updates(int64_t d) : d_(d) {}
-
-    void add(double weight, const double* v) {
-        rows_.push_back(v);
-        weights_.push_back(weight);
-    }
-
-    // The sum of weight (row . v)^2: four rows a time share what is loaded of v.
-    LIKEWISE_INLINE double quadratic(const double* v) const {
-        const int64_t n = static_cast<int64_t>(rows_.size());
-        const int64_t whole = d_ / kLanes * kLanes;
-        double total = 0;
-        int64_t k = 0;
-        for (; k + 4 <= n; k += 4) {
-            const double *r0 = rows_[k], *r1 = rows_[k + 1], *r2 = rows_[k + 2], *r3 = rows_[k + 3];
-            Doubles s0{}, s1{}, s2{}, s3{};
-            for (int64_t j = 0; j < whole; j += kLanes) {
-                const Doubles x = lanes(v + j);
-                s0 += lanes(r0 + j) * x;
-                s1 += lanes(r1 + j) * x;
-                s2 += lanes(r2 + j) * x;
-                s3 += lanes(r3 + j) * x;
-            }
-            double g0 = sum(s0), g1 = sum(s1), g2 = sum(s2), g3 = sum(s3);
-            for (int64_t j = whole; j < d_; ++j) {
-                g0 += r0[j] * v[j];
-                g1 += r1[j] * v[j];
-                g2 += r2[j] * v[j];
-                g3 += r3[j] * v[j];
-            }
-            total += (weights_[k] * g0 * g0 + weights_[k + 1] * g1 * g1) +
-                     (weights_[k + 2] * g2 * g2 + weights_[k + 3] * g3 * g3);
-        }
-        for (; k < n; ++k) {
-            const double g = dot(rows_[k], v, d_);
-            total += weights_[k] * g * g;
-        }
-        return total;
-    }
-
-  private:
-    int64_t d_;
-    std::vector<const double*> rows_;
-    std::vector<double> weights_;
-};
-
 // Each pair looks back at the updates before it: best where few pairs update.
 LIKEWISE_INLINE int64_t pair_block_body(const double* V, int64_t d, const double* q,
                                         const double* y, int64_t n, double& b,
                                         const StepRule& rule, int64_t max_updates, double* p_out,
                                         double* step_out) {
-    Updates updates(d);
+    std::vector<const double*> changed;
+    std::vector<double> weights, products(n);
+    const auto row = [&](int64_t j) LIKEWISE_LAMBDA { return changed[j]; };
     int64_t k = 0;
     for (; k < n && max_updates > 0; ++k) {
         const double* v = V + k * d;
-        const double p = 1 - y[k] * (b - (q[k] + updates.quadratic(v)));
+        const int64_t updates = static_cast<int64_t>(changed.size());
+        dots(row, updates, v, d, products.data());
+        double now = q[k];
+        for (int64_t j = 0; j < updates; ++j) now += weights[j] * products[j] * products[j];
+        const double p = 1 - y[k] * (b - now);
         const double step = rule.passive(p) ? 0 : rule.step(p, dot(v, v, d), y[k]);
         p_out[k] = p;
         step_out[k] = step;
         if (step == 0) continue;
         b += step * y[k];
         --max_updates;
-        updates.add(-step * y[k], v);
+        changed.push_back(v);
+        weights.push_back(-step * y[k]);
     }
     return k;
 }
