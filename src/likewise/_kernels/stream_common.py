@@ -71,5 +71,5 @@ class LowRankMetric(NamedTuple):
         rows = self.rows[: self.used]
         low_rank = (rows.T * self.weights[: self.used]) @ rows
         matrix = (low_rank + low_rank.T) / 2
-        matrix[np.diag_indices_from(matrix)] += self.values
+        matrix.flat[:: len(matrix) + 1] += self.values
         return matrix
