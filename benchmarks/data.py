@@ -120,7 +120,9 @@ DATASETS: dict[str, tuple[int, Callable[[], Rows]]] = {
     "stream-64": (64, partial(stream, 64, 80_000)),
     "stream-164": (164, partial(stream, 164, 30_000)),
     "stream-256": (256, partial(stream, 256, 16_000)),
+    "stream-384": (384, partial(stream, 384, 8_000)),
     "stream-768": (768, partial(stream, 768, 3_000)),
+    "stream-1536": (1536, partial(stream, 1536, 1_000)),
 }
 
 

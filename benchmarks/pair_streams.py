@@ -130,6 +130,23 @@ class FewUpdateOnTwoThreads(FewUpdate):
     targets = ()
 
 
+EMBEDDINGS = ["stream-384", "stream-768", "stream-1536"]
+
+
+@benchmark("pairs-embeddings", datasets=EMBEDDINGS, threads=1, repeats=3)
+class Embeddings(AllUpdate):
+    """The widths of embeddings of texts and images, every pair an update; memory counts too."""
+
+    targets = ()
+
+
+@benchmark("pairs-embeddings-few", datasets=EMBEDDINGS, threads=1, repeats=3)
+class EmbeddingsFewUpdate(FewUpdate):
+    """The same where few pairs change the model."""
+
+    targets = ()
+
+
 @benchmark("pairs-one-by-one", datasets=["stream-64"], threads=1)
 class OneByOne(PairStream):
     """PALS (-), each pair learned when it comes: `learn_pair`."""
