@@ -52,7 +52,7 @@ class MMC(Benchmark):
         from likewise.constraints import random_pairs
 
         X = X[:, X.std(axis=0) > 0]
-        pairs, same = random_pairs(y, 200 if len(X) < 1000 else 4000, random_state=seed)
+        pairs, same = random_pairs(y, min(4000, len(X) ** 2 // 8), random_state=seed)
         told = (X[pairs[:, 0]] != X[pairs[:, 1]]).any(axis=1)
         return {"X": X, "pairs": pairs[told], "same": same[told]}
 
@@ -78,7 +78,7 @@ class MMC(Benchmark):
     "mmc-full", datasets=["iris", "standard-wine", "standard-digits"], repeats=3, budget_s=120
 )
 class FullMMC(MMC):
-    """MMC with a full matrix.
+    """MMC with a full matrix, from 4000 pairs (fewer where there are not so many).
 
     `missing` is the share of the certified optimum that is not reached, M scaled to the bound.
     """
@@ -93,7 +93,7 @@ class FullMMC(MMC):
     "mmc-diagonal", datasets=["iris", "standard-wine", "standard-digits"], repeats=3, budget_s=120
 )
 class DiagonalMMC(MMC):
-    """MMC with one weight a feature.
+    """MMC with one weight a feature, from the same pairs.
 
     `missing` is the share of the certified optimum that is not reached, M scaled to the bound.
     """

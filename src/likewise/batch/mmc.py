@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from likewise._validation import Rule
 from likewise.batch._alike_spread import AlikeSpreadLearner
 from likewise.constraints import Pairs
-from likewise.objectives import DifferentPairs, SumOfDistances
-from likewise.solvers import maximise_on_spectrahedron
+from likewise.objectives import DifferentPairs, SumOfDistances, WeightedFeatures
+from likewise.solvers import maximise_on_simplex, maximise_on_spectrahedron
 
 Array = NDArray[Any]
 
@@ -94,22 +94,33 @@ class MMC(AlikeSpreadLearner):
     def _learn(self, X: Array, pairs: Pairs) -> Self:
         rows, size = self._centred(X, pairs)
         scatter = self._alike_scatter(rows, pairs)
+        if self.diagonal:
+            return self._learn_weights(rows, np.diag(scatter), pairs, size, X.dtype)
         # In rows whitened by the scatter A of alike pairs, N = A^½ M A^½ and the bound is tr N ≤ 1.
-        root = self._inverse_root(np.diag(np.diag(scatter)) if self.diagonal else scatter)
-        white = rows @ root
-        objective = DifferentPairs.of(white, pairs, SumOfDistances())
-        n_features = X.shape[1]
+        root = self._inverse_root(scatter)
         found = self._solve(
             maximise_on_spectrahedron,
-            objective,
-            np.ones(n_features) if self.diagonal else np.eye(n_features),
-            fitted=lambda F: {"components_": _factor(F) @ root / size},
+            DifferentPairs.of(rows @ root, pairs, SumOfDistances()),
+            np.eye(X.shape[1]),
+            fitted=lambda F: {"components_": F @ root / size},
             tol=self.tol,
         )
         self.gap_ = float(found.gap or 0.0)
-        L = _factor(found.x) @ root
+        L = found.x @ root
         return self._keep_matrix(L.T @ L, size, X.dtype)
 
-
-def _factor(F: Array) -> Array:
-    return np.diag(F) if F.ndim == 1 else F
+    def _learn_weights(
+        self, rows: Array, spreads: Array, pairs: Pairs, size: float, dtype: Any
+    ) -> Self:
+        """Learn the diagonal of M, from features in units of the spread of alike pairs."""
+        kept = spreads > len(spreads) * np.finfo(np.float64).eps * spreads.max()
+        units = np.divide(1.0, np.sqrt(spreads), out=np.zeros_like(spreads), where=kept)
+        found = self._solve(
+            maximise_on_simplex,
+            WeightedFeatures.of(rows * units, pairs),
+            np.ones_like(spreads),
+            fitted=lambda n: {"components_": np.diag(np.sqrt(n) * units / size)},
+            tol=self.tol,
+        )
+        self.gap_ = float(found.gap or 0.0)
+        return self._keep_matrix(np.diag(found.x * units**2), size, dtype)

@@ -1,7 +1,12 @@
 """Objectives: data and constraints and a loss, as functions of L or M with what solvers need."""
 
 from likewise.objectives.constraint_matrices import ConstraintMatrices
-from likewise.objectives.different_pairs import DifferentPairs, SoftMinimum, SumOfDistances
+from likewise.objectives.different_pairs import (
+    DifferentPairs,
+    SoftMinimum,
+    SumOfDistances,
+    WeightedFeatures,
+)
 from likewise.objectives.energy import energies
 from likewise.objectives.large_margin import GroupedPairs, LargeMargin
 from likewise.objectives.large_margin_bound import Bound, LargeMarginBound, Shrinkage
@@ -35,5 +40,6 @@ __all__ = [
     "SoftMinimum",
     "SumOfDistances",
     "TripletObjective",
+    "WeightedFeatures",
     "energies",
 ]

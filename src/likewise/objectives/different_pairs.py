@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
@@ -9,11 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise import _kernels
+from likewise._threads import run_blocks
 from likewise.constraints import Pairs
 from likewise.objectives._rows import map_rows, product_over_rows
 
 Array = NDArray[Any]
 Index = NDArray[np.int64]
+
+_BLOCK_PAIRS = 2048
 
 
 class Spread(Protocol):
@@ -56,7 +60,7 @@ class SoftMinimum:
 
 @dataclass(frozen=True, eq=False)
 class DifferentPairs:
-    """A concave function of ``D = ‖F(x - x')‖²`` over pairs; F is a matrix, or a diagonal.
+    """A concave function of ``D = ‖F(x - x')‖²`` over pairs.
 
     Parameters
     ----------
@@ -76,20 +80,63 @@ class DifferentPairs:
     @classmethod
     def of(cls, X: Array, pairs: Pairs, spread: Spread) -> Self:
         """Take the pairs that are different, and of X only the rows they need."""
-        rows, places = np.unique(pairs.index[~pairs.same], return_inverse=True)
-        first, second = np.ascontiguousarray(places.reshape(-1, 2).T)
-        return cls(np.ascontiguousarray(X[rows]), first, second, spread)
+        return cls(*_different(X, pairs), spread)
 
     def squares(self, F: Array) -> Array:
         """Return the squared distance of each pair."""
-        Z = self.X * F if F.ndim == 1 else map_rows(self.X, F, None)
-        return _kernels.pair_sqdist(Z, self.first, self.second)
+        return _kernels.pair_sqdist(map_rows(self.X, F, None), self.first, self.second)
 
     def value_and_slope(self, F: Array) -> tuple[float, Array]:
-        """Return the value and its slope in ``FᵀF``, a matrix or its diagonal."""
+        """Return the value and its slope in ``FᵀF``."""
         value, weights = self.spread.value_and_derivative(self.squares(F))
         spread = _kernels.laplacian_apply(self.X, self.first, self.second, weights)
-        if F.ndim == 1:
-            return value, np.einsum("ij,ij->j", self.X, spread)
         slope = product_over_rows(self.X, spread, None)
         return value, (slope + slope.T) / 2
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedFeatures:
+    """``Σ √D`` over pairs with ``D = Σ_f n_f (x_f - x'_f)²``: a concave function of weights n.
+
+    Parameters
+    ----------
+    X : array of shape (n_rows, n_features)
+        Rows in float64.
+    first, second : int arrays of shape (n_pairs,)
+        The two rows of each pair.
+    """
+
+    X: Array
+    first: Index
+    second: Index
+
+    @classmethod
+    def of(cls, X: Array, pairs: Pairs) -> Self:
+        """Take the pairs that are different, and of X only the rows they need."""
+        return cls(*_different(X, pairs))
+
+    def value_slope_and_curvature(self, weights: Array) -> tuple[float, Array, Array]:
+        """Return the value, its slope, and minus its second derivative."""
+
+        def block(start: int, stop: int) -> tuple[float, Array, Array]:
+            squares = self.X[self.first[start:stop]]
+            squares -= self.X[self.second[start:stop]]
+            squares *= squares
+            roots = np.sqrt(squares @ weights)
+            # Rows that are equal in all features that have weight stay so, whatever the weights.
+            slopes = np.divide(0.5, roots, out=np.zeros_like(roots), where=roots > 0)
+            # (√D)'' = -¼ D^(-3/2) = -2 (½ D^(-½))³
+            curvature = (squares * (2 * slopes**3)[:, None]).T @ squares
+            return float(roots.sum()), slopes @ squares, curvature
+
+        values, slopes, curvatures = zip(
+            *run_blocks(block, len(self.first), _BLOCK_PAIRS), strict=True
+        )
+        return math.fsum(values), np.sum(slopes, axis=0), np.sum(curvatures, axis=0)
+
+
+def _different(X: Array, pairs: Pairs) -> tuple[Array, Index, Index]:
+    """Return the rows that different pairs need, and of each pair the two places in them."""
+    rows, places = np.unique(pairs.index[~pairs.same], return_inverse=True)
+    first, second = np.ascontiguousarray(places.reshape(-1, 2).T)
+    return np.ascontiguousarray(X[rows]), first, second

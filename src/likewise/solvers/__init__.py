@@ -9,6 +9,7 @@ from likewise.solvers.lbfgs import lbfgs
 from likewise.solvers.projected_gradient import fista, nearest_shares
 from likewise.solvers.projected_subgradient import Bounds, SubgradientProblem, projected_subgradient
 from likewise.solvers.psd_factor import minimise_on_psd
+from likewise.solvers.simplex import maximise_on_simplex
 from likewise.solvers.spectrahedron import maximise_on_spectrahedron
 from likewise.solvers.working_set import HingeProblem, Look, working_set_lbfgs
 
@@ -27,6 +28,7 @@ __all__ = [
     "fista",
     "interior_point",
     "lbfgs",
+    "maximise_on_simplex",
     "maximise_on_spectrahedron",
     "minimise_on_psd",
     "nearest_shares",

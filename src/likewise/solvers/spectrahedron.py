@@ -19,10 +19,10 @@ _PATIENCE = 3  # runs that may improve nothing before that is called stalled
 
 
 class Concave(Protocol):
-    """A concave function of ``N = FᵀF``; of ``diag(F²)`` where F is a vector."""
+    """A concave function of ``N = FᵀF``."""
 
     def value_and_slope(self, F: Array) -> tuple[float, Array]:
-        """Return the value and the slope in N: a symmetric matrix, or its diagonal."""
+        """Return the value and the slope in N, a symmetric matrix."""
         ...
 
 
@@ -34,7 +34,7 @@ def maximise_on_spectrahedron(
     tol: float,
     watcher: Watcher | None = None,
 ) -> Solution:
-    """Maximise a concave function over ``N ⪰ 0, tr N = 1``, or over diagonal such N.
+    """Maximise a concave function over ``N ⪰ 0, tr N = 1``.
 
     L-BFGS moves a factor of N, which goes far in few steps; where a direction has been lost and
     would pay, a step of Frank and Wolfe brings it back, so that the end is the global maximum.
@@ -44,7 +44,7 @@ def maximise_on_spectrahedron(
     Parameters
     ----------
     objective : Concave
-    start : array of shape (n, n), or (n,) for diagonal N
+    start : array of shape (n, n)
         The factor F to begin with, of any length.
     max_iter : int
         Steps allowed.
@@ -126,8 +126,7 @@ class _OnSphere:
         length = float(np.linalg.norm(x))
         F = x / length
         value, slope = self.objective.value_and_slope(F)
-        moved = F * slope if F.ndim == 1 else F @ slope
-        return -value, -2 * (moved - _inner(slope, F) * F) / length
+        return -value, -2 * (F @ slope - _inner(slope, F) * F) / length
 
 
 def _unit(F: Array) -> Array:
@@ -136,22 +135,16 @@ def _unit(F: Array) -> Array:
 
 def _inner(slope: Array, F: Array) -> float:
     """Return ⟨G, N⟩."""
-    return float(np.vdot(slope, np.square(F)) if F.ndim == 1 else np.vdot(F @ slope, F))
+    return float(np.vdot(F @ slope, F))
 
 
 def _gap(value: float, slope: Array, F: Array) -> tuple[float, Array]:
     """Return the gap of Frank and Wolfe, and the vertex zzᵀ (as z) that would gain most."""
     here = _inner(slope, F)
-    if F.ndim == 1:
-        best = int(slope.argmax())
-        most, vertex = float(slope[best]), np.zeros_like(F)
-        vertex[best] = 1.0
-    else:
-        last = len(slope) - 1
-        values, vectors = eigh(slope, subset_by_index=(last, last))
-        most, vertex = float(values[0]), vectors[:, 0]
+    last = len(slope) - 1
+    values, vectors = eigh(slope, subset_by_index=(last, last))
     # Rounding may take a largest eigenvalue below a mean of all.
-    return max(0.0, most - here) / max(abs(value), abs(here)), vertex
+    return max(0.0, float(values[0]) - here) / max(abs(value), abs(here)), vectors[:, 0]
 
 
 def _towards(objective: Concave, F: Array, vertex: Array, value: float) -> Array:
@@ -167,8 +160,6 @@ def _towards(objective: Concave, F: Array, vertex: Array, value: float) -> Array
 
 def _blend(F: Array, vertex: Array, step: float) -> Array:
     """Return a factor of ``(1 - step) N + step zzᵀ``."""
-    if F.ndim == 1:
-        return np.asarray(np.sqrt((1 - step) * np.square(F) + step * vertex))
     N = (1 - step) * F.T @ F + step * np.outer(vertex, vertex)
     values, vectors = eigh(N)
     return np.asarray(np.sqrt(np.maximum(values, 0))[:, None] * vectors.T)
