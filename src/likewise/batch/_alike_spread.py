@@ -5,90 +5,26 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.linalg import eigh
-from sklearn.utils import check_random_state
 
 from likewise import _kernels
 from likewise._memory import require_memory
 from likewise._threads import single_threaded_blas
-from likewise._validation import (
-    TableLike,
-    at_least,
-    between,
-    check_labelled,
-    check_rows,
-    either,
-    none,
-    positive,
-)
-from likewise.base import MetricLearner, fitting
-from likewise.batch._pairs import pairs_of_labels, refuse_equal_different
+from likewise._validation import between, positive
+from likewise.batch._pair_learner import PairLearner
 from likewise.batch._start import size_of
-from likewise.constraints import Pairs, as_pairs
+from likewise.constraints import Pairs
 from likewise.metric import canonical_components
 
 Array = NDArray[Any]
 
 
-class AlikeSpreadLearner(MetricLearner):
+class AlikeSpreadLearner(PairLearner):
     """Keeps alike pairs together, ``Σ vᵀMv ≤ 1``, and wants different ones apart."""
 
-    _rules: ClassVar = {
-        "shrinkage": between(0, 1),
-        "n_pairs": either(none(), at_least(2)),
-        "max_iter": at_least(1),
-        "tol": positive(),
-    }
+    _rules: ClassVar = {**PairLearner._rules, "shrinkage": between(0, 1), "tol": positive()}
     shrinkage: float
-    n_pairs: int | None
-    random_state: int | np.random.RandomState | None
-
-    @fitting
-    def fit(self, X: TableLike, y: ArrayLike) -> Self:
-        """Learn from labels, by pairs drawn at random.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            The data.
-        y : array-like of shape (n_rows,)
-            Labels of at least two classes.
-
-        Returns
-        -------
-        MetricLearner
-            The fitted metric.
-        """
-        X, codes, _ = check_labelled(self, X, y)
-        random = check_random_state(self.random_state)
-        return self._learn(X, pairs_of_labels(X, codes, self.n_pairs, random))
-
-    @fitting
-    def fit_pairs(self, X: TableLike, pairs: ArrayLike, same: ArrayLike) -> Self:
-        """Learn from pairs.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            The data.
-        pairs : int array-like of shape (n_pairs, 2)
-            Row numbers.
-        same : bool array-like of shape (n_pairs,)
-            True where the two rows are alike.
-
-        Returns
-        -------
-        MetricLearner
-            The fitted metric.
-        """
-        X = check_rows(self, X, reset=True, min_rows=2)
-        checked = as_pairs(pairs, same, len(X))
-        refuse_equal_different(X, checked)
-        return self._learn(X, checked)
-
-    def _learn(self, X: Array, pairs: Pairs) -> Self:
-        raise NotImplementedError
 
     def _centred(self, X: Array, pairs: Pairs) -> tuple[Array, float]:
         """Return rows about the first, of size about 1, and that size, if pairs say enough."""

@@ -94,7 +94,7 @@ class DMLEig(AlikeSpreadLearner):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _learn(self, X: Array, pairs: Pairs) -> Self:
+    def _learn(self, X: Array, pairs: Pairs, random: np.random.RandomState) -> Self:
         rows, size = self._centred(X, pairs)
         root = self._inverse_root(self._alike_scatter(rows, pairs))
         start = np.eye(X.shape[1]) / np.sqrt(X.shape[1])

@@ -6,26 +6,13 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state
 
 from likewise import _kernels
 from likewise._memory import require_memory
-from likewise._validation import (
-    Rule,
-    TableLike,
-    at_least,
-    check_labelled,
-    check_rows,
-    either,
-    non_negative,
-    none,
-    one_of,
-    positive,
-)
-from likewise.base import MetricLearner, fitting
-from likewise.batch._pairs import pairs_of_labels, refuse_equal_different
+from likewise._validation import Rule, either, non_negative, one_of, positive
+from likewise.batch._pair_learner import PairLearner
 from likewise.batch._scatter import group_means, whitener
-from likewise.constraints import Pairs, as_pairs
+from likewise.constraints import Pairs
 from likewise.metric import canonical_components
 from likewise.objectives import LogDetProblem
 from likewise.solvers import bregman_cycles
@@ -36,7 +23,7 @@ _SAMPLED_PAIRS = 10_000  # of which the distances decide on the bounds
 _PERCENTILES = (5, 95)
 
 
-class ITML(MetricLearner):
+class ITML(PairLearner):
     r"""Information-theoretic metric learning: keep bounds on distances, and near to a prior.
 
     Among the positive definite matrices that keep the distances of alike rows below u and those of
@@ -99,6 +86,7 @@ class ITML(MetricLearner):
     """
 
     _rules: ClassVar = {
+        **PairLearner._rules,
         "gamma": positive(),
         "prior": either(
             one_of("identity", "covariance"),
@@ -108,8 +96,6 @@ class ITML(MetricLearner):
             one_of("percentiles"),
             Rule("two distances (u, l)", lambda v: not isinstance(v, str) and np.size(v) == 2),
         ),
-        "n_pairs": either(none(), at_least(2)),
-        "max_iter": at_least(1),
         "tol": non_negative(),
     }
 
@@ -134,49 +120,6 @@ class ITML(MetricLearner):
         self.random_state = random_state
         self.verbose = verbose
 
-    @fitting
-    def fit(self, X: TableLike, y: ArrayLike) -> Self:
-        """Learn from labels, by pairs drawn at random.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            The data.
-        y : array-like of shape (n_rows,)
-            Labels of at least two classes.
-
-        Returns
-        -------
-        ITML
-            The fitted metric.
-        """
-        X, codes, _ = check_labelled(self, X, y)
-        random = check_random_state(self.random_state)
-        return self._learn(X, pairs_of_labels(X, codes, self.n_pairs, random), random)
-
-    @fitting
-    def fit_pairs(self, X: TableLike, pairs: ArrayLike, same: ArrayLike) -> Self:
-        """Learn from pairs.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            The data.
-        pairs : int array-like of shape (n_pairs, 2)
-            Row numbers.
-        same : bool array-like of shape (n_pairs,)
-            True where the two rows are alike.
-
-        Returns
-        -------
-        ITML
-            The fitted metric.
-        """
-        X = check_rows(self, X, reset=True, min_rows=2)
-        checked = as_pairs(pairs, same, len(X))
-        refuse_equal_different(X, checked)
-        return self._learn(X, checked, check_random_state(self.random_state))
-
     def _learn(self, X: Array, pairs: Pairs, random: np.random.RandomState) -> Self:
         n_features = X.shape[1]
         require_memory(
@@ -185,19 +128,18 @@ class ITML(MetricLearner):
         )
         prior = self._prior_matrix(X)
         upper, lower = self._bounds_of(X, prior, random)
-        # Equal rows are as near as can be: a pair of them that is alike asks for nothing.
-        different_rows = (X[pairs.index[:, 0]] != X[pairs.index[:, 1]]).any(axis=1)
-        order = np.flatnonzero(different_rows)
-        order = order[np.argsort(~pairs.same[order], kind="stable")]  # alike pairs come first
+        order = np.argsort(~pairs.same, kind="stable")  # alike pairs come first
         first, second = pairs.index[order].T
         V = np.subtract(X[first], X[second], dtype=np.float64)
-        same = pairs.same[order]
+        # Equal rows are as near as can be: a pair of them that is alike asks for nothing.
+        told = V.any(axis=1)
+        V, same = V[told], pairs.same[order][told]
         # In other units of X distances and bounds change alike, and M stays; a power of two is
         # exact, and keeps squares from overflowing.
         size = 2.0 ** np.frexp(max(np.abs(V).max(initial=0.0), upper, lower))[1]
         problem = LogDetProblem(
             prior,
-            V / size,
+            np.divide(V, size, out=V),
             np.where(same, 1.0, -1.0),
             np.square(np.where(same, upper, lower) / size),
             float(self.gamma),

@@ -91,7 +91,7 @@ class MMC(AlikeSpreadLearner):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _learn(self, X: Array, pairs: Pairs) -> Self:
+    def _learn(self, X: Array, pairs: Pairs, random: np.random.RandomState) -> Self:
         rows, size = self._centred(X, pairs)
         scatter = self._alike_scatter(rows, pairs)
         if self.diagonal:

@@ -17,6 +17,24 @@
 namespace likewise {
 
 constexpr int kGroup = 8;  // constraints that go through the matrix together
+using Rows = const double* [kGroup];
+
+// Zeros that begin where a line of the cache does: no vector of them then lies in two lines.
+class AlignedZeros {
+  public:
+    explicit AlignedZeros(int64_t n) : storage_(n + kLanes), first_(storage_.data()) {
+        while (reinterpret_cast<uintptr_t>(first_) % (8 * kLanes) != 0) ++first_;
+    }
+    AlignedZeros(const AlignedZeros&) = delete;
+    AlignedZeros& operator=(const AlignedZeros&) = delete;
+
+    double* data() { return first_; }
+    const double* data() const { return first_; }
+
+  private:
+    std::vector<double> storage_;
+    double* first_;
+};
 
 // A symmetric matrix in panels of 16 columns, each from its first row to its last, so that every
 // pass reads memory in order. The last panel is padded with zeros.
@@ -24,30 +42,30 @@ class PaddedMatrix {
   public:
     PaddedMatrix(const double* M, int64_t d)
         : d_(d), width_((d + kPanelWidth - 1) / kPanelWidth * kPanelWidth),
-          values_(d * width_, 0.0) {
+          values_(d * width_) {
         for (int64_t i = 0; i < d; ++i)
-            for (int64_t j = 0; j < d; ++j) values_[place(i, j)] = M[i * d + j];
+            for (int64_t j = 0; j < d; ++j) values_.data()[place(i, j)] = M[i * d + j];
     }
 
     int64_t width() const { return width_; }
 
     void write(double* M) const {
         for (int64_t i = 0; i < d_; ++i)
-            for (int64_t j = 0; j <= i; ++j) M[i * d_ + j] = M[j * d_ + i] = values_[place(i, j)];
+            for (int64_t j = 0; j <= i; ++j) M[i * d_ + j] = M[j * d_ + i] = values_.data()[place(i, j)];
     }
 
     // Rows g of out = M v_g, as sums of the rows of M: no sum across lanes, and every number that
-    // is read serves a whole group. v holds the entries i of all v_g side by side.
-    LIKEWISE_INLINE void multiply(const double* v, double* out) const {
+    // is read serves a whole group.
+    LIKEWISE_INLINE void multiply(const Rows& v, double* out) const {
         for (int64_t j = 0; j < width_; j += kPanelWidth) {
             Doubles total[kGroup][2] = {};
-            const double *here = values_.data() + place(0, j), *factors = v;
-            for (int64_t i = 0; i < d_; ++i, here += kPanelWidth, factors += kGroup) {
+            const double* here = values_.data() + place(0, j);
+            for (int64_t i = 0; i < d_; ++i, here += kPanelWidth) {
                 const Doubles left = lanes(here), right = lanes(here + kLanes);
 #pragma GCC unroll 8
                 for (int g = 0; g < kGroup; ++g) {
-                    total[g][0] += factors[g] * left;
-                    total[g][1] += factors[g] * right;
+                    total[g][0] += v[g][i] * left;
+                    total[g][1] += v[g][i] * right;
                 }
             }
             for (int g = 0; g < kGroup; ++g) {
@@ -57,8 +75,8 @@ class PaddedMatrix {
         }
     }
 
-    // M += sum over the group of signed_u u', both laid out as in `multiply` (u: as its out).
-    LIKEWISE_INLINE void add_outer(const double* u, const double* signed_u) {
+    // M += sum over the group of signed_u u'; u is laid out as the result of `multiply`.
+    LIKEWISE_INLINE void add_outer(const double* u, const Rows& signed_u) {
         for (int64_t j = 0; j < width_; j += kPanelWidth) {
             Doubles added[kGroup][2];
             for (int g = 0; g < kGroup; ++g) {
@@ -66,13 +84,12 @@ class PaddedMatrix {
                 added[g][1] = lanes(u + g * width_ + j + kLanes);
             }
             double* here = values_.data() + place(0, j);
-            const double* factors = signed_u;
-            for (int64_t i = 0; i < d_; ++i, here += kPanelWidth, factors += kGroup) {
+            for (int64_t i = 0; i < d_; ++i, here += kPanelWidth) {
                 Doubles left = lanes(here), right = lanes(here + kLanes);
 #pragma GCC unroll 8
                 for (int g = 0; g < kGroup; ++g) {
-                    left += factors[g] * added[g][0];
-                    right += factors[g] * added[g][1];
+                    left += signed_u[g][i] * added[g][0];
+                    right += signed_u[g][i] * added[g][1];
                 }
                 lanes(here) = left;
                 lanes(here + kLanes) = right;
@@ -88,7 +105,7 @@ class PaddedMatrix {
     }
 
     int64_t d_, width_;
-    std::vector<double> values_;
+    AlignedZeros values_;
 };
 
 struct BregmanSweep {
@@ -105,16 +122,15 @@ struct BregmanSweep {
 LIKEWISE_INLINE void bregman_sweep_body(const BregmanSweep& s) {
     PaddedMatrix M(s.M, s.d);
     const int64_t width = M.width();
-    std::vector<double> side_by_side(s.d * kGroup), signed_changes(s.d * kGroup);
-    std::vector<double> moved(kGroup * width), changes(kGroup * width);
-    double signs[kGroup];
+    AlignedZeros moved(kGroup * width), changes(kGroup * width), signed_changes(kGroup * width);
+    const std::vector<double> nothing(s.d);
+    Rows rows, signed_rows;
+    for (int g = 0; g < kGroup; ++g) signed_rows[g] = signed_changes.data() + g * width;
     for (int64_t first = 0; first < s.n; first += kGroup) {
         const int64_t size = std::min<int64_t>(kGroup, s.n - first);
-        std::fill(side_by_side.begin(), side_by_side.end(), 0.0);
-        for (int64_t g = 0; g < size; ++g)
-            for (int64_t i = 0; i < s.d; ++i)
-                side_by_side[i * kGroup + g] = s.V[(first + g) * s.d + i];
-        M.multiply(side_by_side.data(), moved.data());
+        for (int64_t g = 0; g < kGroup; ++g)
+            rows[g] = g < size ? s.V + (first + g) * s.d : nothing.data();
+        M.multiply(rows, moved.data());
         int n_changes = 0;
         for (int64_t g = 0; g < size; ++g) {
             const int64_t k = first + g;
@@ -123,7 +139,7 @@ LIKEWISE_INLINE void bregman_sweep_body(const BregmanSweep& s) {
             double* w = moved.data() + g * width;
             for (int c = 0; c < n_changes; ++c) {
                 const double* u = changes.data() + c * width;
-                const double along = signs[c] * dot(u, v, s.d);
+                const double along = dot(signed_rows[c], v, s.d);
                 for (int64_t i = 0; i < width; i += kLanes) lanes(w + i) += along * lanes(u + i);
             }
             const double p = dot(v, w, s.d);
@@ -136,16 +152,16 @@ LIKEWISE_INLINE void bregman_sweep_body(const BregmanSweep& s) {
             const double beta = y * alpha / (1 - y * alpha * p);
             const double root = std::sqrt(std::abs(beta));
             double* u = changes.data() + n_changes * width;
-            for (int64_t i = 0; i < width; ++i) u[i] = root * w[i];
-            signs[n_changes++] = beta < 0 ? -1.0 : 1.0;
+            double* signed_u = signed_changes.data() + n_changes * width;
+            for (int64_t i = 0; i < width; ++i) {
+                u[i] = root * w[i];
+                signed_u[i] = beta < 0 ? -u[i] : u[i];
+            }
+            ++n_changes;
         }
         if (n_changes == 0) continue;
-        std::fill(changes.begin() + n_changes * width, changes.end(), 0.0);
-        for (int c = 0; c < kGroup; ++c)
-            for (int64_t i = 0; i < s.d; ++i)
-                signed_changes[i * kGroup + c] =
-                    c < n_changes ? signs[c] * changes[c * width + i] : 0.0;
-        M.add_outer(changes.data(), signed_changes.data());
+        std::fill(changes.data() + n_changes * width, changes.data() + kGroup * width, 0.0);
+        M.add_outer(changes.data(), signed_rows);
     }
     M.write(s.M);
 }
