@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import benchmarks.declared  # noqa: F401 - importing it fills the registry
-from benchmarks import data, page
+from benchmarks import data, page, plots
 from benchmarks.environments import ENVIRONMENTS, make
 from benchmarks.harness import HERE, REGISTRY, NoResultError, Rival, call, run
 
@@ -53,7 +53,11 @@ def main(arguments: list[str] | None = None) -> int:
             print(f"{name}: {', '.join(bench.datasets)}; {', '.join(bench.rivals)}")
         return 0
     if chosen.command == "page":
-        (RESULTS / "README.md").write_text(page.render(page.read(RESULTS)))
+        every = page.read(RESULTS)
+        (RESULTS / "README.md").write_text(page.render(every))
+        for results in every:
+            if results.get("plot"):
+                plots.draw(results, RESULTS / page.picture(results), page.label)
         return 0
     known = ENVIRONMENTS if chosen.command == "environments" else REGISTRY
     names = [name for name in known if not chosen.names or name.startswith(tuple(chosen.names))]

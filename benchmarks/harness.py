@@ -57,12 +57,28 @@ class Rival:
 
 @dataclass(frozen=True)
 class Target:
-    """What we want: `times` less than the best rival, or less than `below`, on these data."""
+    """What we want: `times` less than the best rival, or less than `below`, on these data.
+
+    `standard_error` names a fact, that of the measure in one run: what is not twice of that apart
+    is no difference. `row` is whom the target is for, where several rows are ours, and `against`
+    the only rival that counts.
+    """
 
     dataset: str
     measure: str
     times: float | None = None
     below: float | None = None
+    standard_error: str | None = None
+    row: str = OURS
+    against: str | None = None
+
+
+@dataclass(frozen=True)
+class Growth:
+    """What to draw: measures over a fact, on logarithmic axes, each beside a power of it."""
+
+    over: str
+    powers: dict[str, float]
 
 
 class Benchmark:
@@ -72,7 +88,12 @@ class Benchmark:
     # Measures are compared, and less is better in all of them; facts are only shown.
     measures: ClassVar[Sequence[str]] = ("warm_s", "cold_s", "peak_mb")
     facts: ClassVar[Sequence[str]] = ("cpu_s", "baseline_mb")
+    # Of these the mean over all runs is shown, of others the median.
+    averaged: ClassVar[Sequence[str]] = ()
     targets: ClassVar[Sequence[Target]] = ()
+    plot: ClassVar[Growth | None] = None
+    # A first call that takes longer is not followed by a warm one: it would tell nothing new.
+    warm_below_s: ClassVar[float] = 30
 
     name: str
     datasets: Sequence[str]
@@ -152,7 +173,9 @@ def run(
         "about": (type(bench).__doc__ or "").strip(),
         "measures": list(bench.measures),
         "facts": list(bench.facts),
+        "averaged": list(bench.averaged),
         "targets": [asdict(target) for target in bench.targets],
+        "plot": asdict(bench.plot) if bench.plot else None,
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "commit": _commit(),
         "versions": worker.versions(),
@@ -161,7 +184,7 @@ def run(
         "threads": bench.threads,
         "load_average": [load_before, os.getloadavg()[0]],
         "repeats": repeats,
-        "seeds": len(bench.seeds),
+        "seeds": 1 if smoke else len(bench.seeds),
         # A rival that timed out needed more than this for its call, whether cold or warm.
         "surely_s": bench.budget_s - WARM_BELOW_S,
         "smoke": smoke,
@@ -178,7 +201,14 @@ def turns(rivals: Sequence[str], repeats: int) -> list[str]:
     return order
 
 
-def call(rival: Rival, arrays_file: Path, *, threads: int, budget_s: float) -> tuple[dict, Arrays]:
+def call(
+    rival: Rival,
+    arrays_file: Path,
+    *,
+    threads: int,
+    budget_s: float,
+    warm_below_s: float = Benchmark.warm_below_s,
+) -> tuple[dict, Arrays]:
     """Run a rival once in a process of its own; return its times and memory, and its result."""
     if rival.environment and not environments.is_made(rival.environment):
         raise NoResultError("not installed", f"no environment {rival.environment!r}")
@@ -239,14 +269,14 @@ class Patience:
 
 
 def call_undisturbed(
-    rival: Rival, arrays_file: Path, *, threads: int, budget_s: float, patience: Patience
+    rival: Rival, arrays_file: Path, *, patience: Patience, **limits: Any
 ) -> tuple[dict, Arrays]:
     """Run a rival until others leave the machine alone; of several runs return the calmest."""
     calmest = None
     while True:
         patience.wait_for_calm()
         before, started = _cpu_used_by_others(), time.perf_counter()
-        measured, result = call(rival, arrays_file, threads=threads, budget_s=budget_s)
+        measured, result = call(rival, arrays_file, **limits)
         took = time.perf_counter() - started
         measured["others_cores"] = max(0.0, _cpu_used_by_others() - before) / took
         if calmest is None or measured["others_cores"] < calmest[0]["others_cores"]:
@@ -283,7 +313,7 @@ def _run_dataset(
     ended: dict[str, NoResultError] = {}
     with tempfile.TemporaryDirectory() as folder:
         arrays_file = Path(folder, "arrays.npz")
-        for seed in bench.seeds:
+        for seed in bench.seeds[:1] if smoke else bench.seeds:
             arrays = bench.prepare(X, y, seed)
             reference = bench.reference(arrays)
             np.savez(arrays_file, **arrays)
@@ -296,6 +326,7 @@ def _run_dataset(
                         arrays_file,
                         threads=bench.threads,
                         budget_s=bench.budget_s,
+                        warm_below_s=bench.warm_below_s,
                         patience=patience,
                     )
                     measured |= bench.score(result, arrays, reference)
@@ -307,20 +338,38 @@ def _run_dataset(
                 else:
                     runs[name].append(measured)
                 _say(f"{bench.name} · {dataset} · {name}: {_in_short(name, runs, ended)}")
-    return [_row(dataset, X.shape, name, runs[name], ended.get(name)) for name in bench.rivals]
+    return [
+        _row(dataset, X.shape, name, runs[name], ended.get(name), bench.averaged)
+        for name in bench.rivals
+    ]
 
 
 def _row(
-    dataset: str, shape: tuple | None, name: str, runs: list[dict], ended: NoResultError | None
+    dataset: str,
+    shape: tuple | None,
+    name: str,
+    runs: list[dict],
+    ended: NoResultError | None,
+    averaged: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return one line of the table: each number's median and spread over the calm runs, if any."""
+    """Return one line of the table: each number's middle and spread over the calm runs, if any."""
     row = {"dataset": dataset, "shape": shape, "rival": name, "status": "ok", "detail": ""}
     if ended:
         return {**row, "status": ended.status, "detail": str(ended), "values": {}}
-    runs = [run for run in runs if run["others_cores"] <= DISTURBED] or runs
-    numbers = {key: [run[key] for run in runs] for key in runs[0] if key != "versions"}
+    calm = [run for run in runs if run["others_cores"] <= DISTURBED] or runs
+    numbers = {
+        key: [run[key] for run in (runs if key in averaged else calm)]
+        for key in runs[0]
+        if key != "versions"
+    }
     values = {
-        key: {"median": statistics.median(seen), "low": min(seen), "high": max(seen), "runs": seen}
+        key: {
+            "median": statistics.median(seen),
+            "mean": statistics.fmean(seen),
+            "low": min(seen),
+            "high": max(seen),
+            "runs": seen,
+        }
         for key, seen in numbers.items()
     }
     return {**row, "values": values, "versions": runs[0]["versions"]}

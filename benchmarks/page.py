@@ -31,11 +31,12 @@ Each rival runs in a fresh process, on the same arrays, with the same number of 
 turns. *Warm* is a second call in the same process; *cold* is the import and the first call (NumPy
 itself is imported before the clock starts); *CPU* is the processor time of the warm call, all
 threads together; *peak* is the most memory the process ever held, of which *after imports* is what
-it held, with its data, before the first call. Numbers are medians, with the lowest and the highest
-run in brackets; × is the ratio to ours, so above 1 we are better. Ratios, not times, carry over to
-other machines. Runs wait until other programs use less than a tenth of a core, and are made again
-if one used more meanwhile; patience has an end, so disturbed runs may remain: they are left out,
-and rows that have no other are named. Of a rival that times out only a bound is known: "more than".
+it held, with its data, before the first call. Numbers are medians (of errors: means over splits),
+with the lowest and the highest run in brackets; × is the ratio to ours, so above 1 we are better.
+Ratios, not times, carry over to other machines. Runs wait until other programs use less than a
+tenth of a core, and are made again if one used more meanwhile; patience has an end, so disturbed
+runs may remain: they are left out, and rows that have no other are named. Of a rival that times out
+only a bound is known: "more than".
 """
 
 
@@ -66,6 +67,8 @@ def section(results: Results) -> str:
     lines += [f"{sentence}\n" for sentence in disturbances(results)]
     for dataset in dict.fromkeys(row["dataset"] for row in results["rows"]):
         lines += [*_table(results, dataset), ""]
+    if results.get("plot"):
+        lines.append(f"![growth]({picture(results)})\n")
     if results["targets"]:
         lines += ["| target | data | reached | |", "|---|---|---|---|"]
         lines += [
@@ -102,11 +105,12 @@ def where_we_lose(results: Results) -> Iterator[str]:
             mine = ours["values"][measure]
             for row in rivals:
                 other = row["values"][measure]
-                if other["median"] < mine["median"]:
+                theirs, own = (_middle(results, measure, value) for value in (other, mine))
+                if theirs < own:
                     close = other["high"] >= mine["low"]
                     yield (
-                        f"{place}: {row['rival']} is better in {_label(measure)}: "
-                        f"{_number(other['median'])} against {_number(mine['median'])}"
+                        f"{place}: {row['rival']} is better in {label(measure)}: "
+                        f"{_number(theirs)} against {_number(own)}"
                         f"{', though the runs overlap' if close else ''}."
                     )
     for target in targets(results):
@@ -124,28 +128,49 @@ def targets(results: Results) -> Iterator[dict[str, str]]:
         for dataset in dict.fromkeys(row["dataset"] for row in results["rows"]):
             if not fnmatch(dataset, target["dataset"]):
                 continue
-            ours, rivals = _split(results, dataset)
+            row = target.get("row", OURS)
+            ours, rivals = _split(results, dataset, row)
+            whose = "" if row == OURS else f"{row}: "
+            against = target.get("against")
+            if against:
+                rivals = [rival for rival in rivals if rival["rival"] == against]
             if times:
-                wanted = f"{_label(measure)}: {times:g} × less than the best rival"
+                whom = against or "the best rival"
+                wanted = f"{whose}{label(measure)}: {times:g} × less than {whom}"
             else:
-                wanted = f"{_label(measure)}: below {target['below']:g}"
+                wanted = f"{whose}{label(measure)}: below {target['below']:g}"
             said = {"wanted": wanted, "dataset": dataset}
             late = _late(results, dataset) if measure in TIMES else {}
+            late = {name: s for name, s in late.items() if against in (None, name)}
             if ours["status"] != "ok" or (times and not rivals and not late):
                 yield {**said, "reached": "no result", "verdict": "missed"}
                 continue
-            mine = ours["values"][measure]["median"]
+            mine = _middle(results, measure, ours["values"][measure])
             if times:
-                found = {row["rival"]: row["values"][measure]["median"] for row in rivals}
+                found = {
+                    row["rival"]: _middle(results, measure, row["values"][measure])
+                    for row in rivals
+                }
                 found |= late
                 best = min(found, key=found.__getitem__)
                 reached = found[best] / mine
                 more = "more than " * (best in late)
                 shown, met = f"{more}{reached:.2f} × ({best})", reached >= times
                 doubt = ", but disturbed" * any(map(_is_disturbed, (ours, *rivals)))
+                error = target.get("standard_error")
+                if error and not met:
+                    other = next(row for row in rivals if row["rival"] == best)
+                    noise = _standard_error(results, error, (ours, other))
+                    met = bool(mine * times <= found[best] + 2 * noise)
+                    doubt = f", within two standard errors ({_number(noise)})" * met + doubt
             else:
                 shown, met, doubt = _number(mine), mine < target["below"], ""
             yield {**said, "reached": shown, "verdict": ("reached" if met else "missed") + doubt}
+
+
+def picture(results: Results) -> str:
+    """Return the file name of a benchmark's picture."""
+    return f"{results['benchmark']}.svg"
 
 
 def _table(results: Results, dataset: str) -> list[str]:
@@ -156,8 +181,8 @@ def _table(results: Results, dataset: str) -> list[str]:
     title = f"{dataset} ({shape[0]} × {shape[1]})" if shape else dataset
     columns = [title]
     for measure in measures:
-        columns += [_label(measure), "×"]
-    columns += [_label(fact) for fact in facts]
+        columns += [label(measure), "×"]
+    columns += [label(fact) for fact in facts]
     lines = [_line(columns), _line(["---", *["---:"] * (len(columns) - 1)])]
     for row in rows:
         if row["status"] != "ok":
@@ -167,10 +192,9 @@ def _table(results: Results, dataset: str) -> list[str]:
         cells = [row["rival"]]
         for measure in measures:
             value = row["values"][measure]
-            cells.append(
-                "{} [{}–{}]".format(*(_number(value[k]) for k in ("median", "low", "high")))
-            )
-            cells.append(_ratio(value, ours["values"].get(measure)))
+            numbers = _middle(results, measure, value), value["low"], value["high"]
+            cells.append("{} [{}–{}]".format(*map(_number, numbers)))
+            cells.append(_ratio(results, measure, value, ours["values"].get(measure)))
         cells += [_number(row["values"][fact]["median"]) for fact in facts]
         lines.append(_line(cells))
     return lines
@@ -180,11 +204,21 @@ def _is_disturbed(row: dict) -> bool:
     return row["values"].get("others_cores", {"median": 0.0})["median"] > DISTURBED
 
 
-def _split(results: Results, dataset: str) -> tuple[dict, list[dict]]:
+def _split(results: Results, dataset: str, name: str = OURS) -> tuple[dict, list[dict]]:
     """Return our row, and those of the rivals that have a result."""
     rows = [row for row in results["rows"] if row["dataset"] == dataset]
-    ours = next(row for row in rows if row["rival"] == OURS)
-    return ours, [row for row in rows if row["rival"] != OURS and row["status"] == "ok"]
+    ours = next(row for row in rows if row["rival"] == name)
+    return ours, [row for row in rows if row["rival"] != name and row["status"] == "ok"]
+
+
+def _middle(results: Results, measure: str, value: dict) -> float:
+    """Return the number that stands for all runs."""
+    return value["mean" if measure in results.get("averaged", ()) else "median"]
+
+
+def _standard_error(results: Results, fact: str, rows: tuple[dict, dict]) -> float:
+    """Return that of a difference of two means: runs of one seed are no new evidence."""
+    return sum(row["values"][fact]["median"] ** 2 / results["seeds"] for row in rows) ** 0.5
 
 
 def _late(results: Results, dataset: str) -> dict[str, float]:
@@ -196,11 +230,12 @@ def _late(results: Results, dataset: str) -> dict[str, float]:
     }
 
 
-def _ratio(value: dict, ours: dict | None) -> str:
-    return f"{value['median'] / ours['median']:.2f}" if ours and ours["median"] else ""
+def _ratio(results: Results, measure: str, value: dict, ours: dict | None) -> str:
+    mine = _middle(results, measure, ours) if ours else 0
+    return f"{_middle(results, measure, value) / mine:.2f}" if mine else ""
 
 
-def _label(measure: str) -> str:
+def label(measure: str) -> str:
     return LABELS.get(measure, measure.replace("_", " "))
 
 

@@ -16,14 +16,14 @@ def hinge(value):
     return max(0.0, value)
 
 
-def loop_energy(D, targets, codes, to_targets, label, push, margin, D_from=None):
-    """The three sums of the paper's Eq. (21) for one point with distances D."""
+def loop_energy(D, targets, codes, to_targets, label, push, margin, D_from=None, *, invaders=True):
+    """The three sums of the paper's Eq. 15 for one point with distances D."""
     D_from = D if D_from is None else D_from
     total = 0.0
     for j in targets:
         total += (1 - push) * D[j]
         for row, code in enumerate(codes):
-            if code != label:
+            if invaders and code != label:
                 total += push * hinge(margin + D[j] - D[row])
     for i, code in enumerate(codes):
         if code != label:
@@ -38,9 +38,10 @@ def loop_energy(D, targets, codes, to_targets, label, push, margin, D_from=None)
     k=st.integers(1, 3),
     grid=st.booleans(),
     several=st.booleans(),
+    invaders=st.booleans(),
     seed=st.integers(0, 10**6),
 )
-def test_every_label_against_the_formula(n_classes, k, grid, several, seed):
+def test_every_label_against_the_formula(n_classes, k, grid, several, invaders, seed):
     rng = np.random.default_rng(seed)
     drawn = rng.integers(0, n_classes, 8)
     codes = np.sort(np.concatenate([np.repeat(np.arange(n_classes), k), drawn]))
@@ -62,6 +63,7 @@ def test_every_label_against_the_formula(n_classes, k, grid, several, seed):
         to_targets,
         push=push,
         margin=margin,
+        invaders=invaders,
         from_rows=D_from.__getitem__ if several else None,
     )
     expected = [
@@ -75,6 +77,7 @@ def test_every_label_against_the_formula(n_classes, k, grid, several, seed):
                 push,
                 margin,
                 D_from[label][t] if several else None,
+                invaders=invaders,
             )
             for label in range(n_classes)
         ]
@@ -90,13 +93,16 @@ def data(seed=0, n=60, dtype=np.float64):
     return X.astype(dtype), np.array(["a", "b", "c"])[y]
 
 
+@pytest.mark.parametrize("invaders", [True, False])
 @pytest.mark.parametrize("targets", ["euclidean", "learned"])
 @pytest.mark.parametrize("metric", [lw.Whitening(), lw.LMNN(2)])
-def test_the_whole_rule_by_loops(targets, metric):
+def test_the_whole_rule_by_loops(targets, metric, invaders):
     X, y = data()
     T, _ = data(1, 7)
     k, push = 2, 0.4
-    model = lw.EnergyClassifier(metric, n_neighbors=k, push=push, targets=targets).fit(X, y)
+    model = lw.EnergyClassifier(
+        metric, n_neighbors=k, push=push, targets=targets, invaders=invaders
+    ).fit(X, y)
     Z, Q = model.metric_.transform(X), model.metric_.transform(T)
     rows, queries = (X, T) if targets == "euclidean" else (Z, Q)
 
@@ -123,6 +129,7 @@ def test_the_whole_rule_by_loops(targets, metric):
                 label,
                 push,
                 1.0,
+                invaders=invaders,
             )
             for label in range(3)
         ]
@@ -179,7 +186,15 @@ def test_a_class_without_enough_targets():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"n_neighbors": 0}, {"push": 1.5}, {"margin": 0}, {"targets": "start"}, {"metric": 3}]
+    "wrong",
+    [
+        {"n_neighbors": 0},
+        {"push": 1.5},
+        {"margin": 0},
+        {"targets": "start"},
+        {"metric": 3},
+        {"invaders": "no"},
+    ],
 )
 def test_bad_parameters(wrong):
     X, y = data()

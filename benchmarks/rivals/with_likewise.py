@@ -50,6 +50,129 @@ def lmnn(threads, max_iter=500):
     return fit
 
 
+def lmnn_parts(threads, max_iter):
+    """Fit, and note how long the searches and all else take."""
+    import time
+
+    from likewise import neighbors
+    from likewise.objectives import LargeMargin
+
+    search, evaluate = neighbors.within_radius_of_other_class, LargeMargin.value_and_gradient
+    spent = {"searches": 0, "search_s": 0.0, "steps": 0}
+
+    def timed_search(*args, **options):
+        started = time.perf_counter()
+        found = search(*args, **options)
+        spent["search_s"] += time.perf_counter() - started
+        spent["searches"] += 1
+        return found
+
+    def counted(self, L):
+        spent["steps"] += 1
+        return evaluate(self, L)
+
+    neighbors.within_radius_of_other_class, LargeMargin.value_and_gradient = timed_search, counted
+    fit = lmnn(threads, max_iter)
+
+    def learn(data):
+        spent.update(searches=0, search_s=0.0, steps=0)
+        started = time.perf_counter()
+        found = fit(data)
+        rest = time.perf_counter() - started - spent["search_s"]
+        each = {
+            "search_s": spent["search_s"] / spent["searches"],
+            "step_s": rest / spent["steps"],
+        }
+        return {**found, **spent, **each}
+
+    return learn
+
+
+def lmnn_votes(threads, n_passes=1):
+    """Decide by 3 neighbours."""
+    import likewise
+
+    def decide(data):
+        metric = likewise.LMNN(3, n_passes=n_passes, n_jobs=threads)
+        voter = likewise.MetricKNN(3, metric=metric, n_jobs=threads)
+        return {"labels": voter.fit(data["X"], data["y"]).predict(data["X_test"])}
+
+    return decide
+
+
+def multi_metric_votes(threads):
+    """Decide by 3 neighbours, each class with its metric; a fifth of the rows ends the learning."""
+    import likewise
+
+    def decide(data):
+        voter = likewise.MultiMetricLMNN(3, validation_fraction=0.2, random_state=0, n_jobs=threads)
+        return {"labels": voter.fit(data["X"], data["y"]).predict(data["X_test"])}
+
+    return decide
+
+
+def euclidean_votes(threads):
+    """Decide by 3 neighbours in the features as they are."""
+    import likewise
+
+    def decide(data):
+        voter = likewise.MetricKNN(3, n_jobs=threads).fit(data["X"], data["y"])
+        return {"labels": voter.predict(data["X_test"])}
+
+    return decide
+
+
+def lmnn_energy(threads):
+    """Decide by the energy, as in the paper."""
+    import likewise
+
+    def decide(data):
+        judge = likewise.EnergyClassifier(likewise.LMNN(3, n_jobs=threads), n_jobs=threads)
+        return {"labels": judge.fit(data["X"], data["y"]).predict(data["X_test"])}
+
+    return decide
+
+
+def lmnn_energy_chosen(threads):
+    """Decide by the energy, with passes, targets and sums that did best on rows held out."""
+    import time
+
+    from sklearn.frozen import FrozenEstimator
+
+    import likewise
+
+    def decide(data):
+        held = data["held"]
+        X, y, asked, known = data["X"][~held], data["y"][~held], data["X"][held], data["y"][held]
+        errors = {}
+        for n_passes in (1, 3):
+            metric = FrozenEstimator(likewise.LMNN(3, n_passes=n_passes, n_jobs=threads).fit(X, y))
+            for targets in ("euclidean", "learned"):
+                for invaders in (True, False):
+                    judge = likewise.EnergyClassifier(
+                        metric,
+                        n_neighbors=3,
+                        push=0.5,
+                        margin=1.0,
+                        targets=targets,
+                        invaders=invaders,
+                        n_jobs=threads,
+                    ).fit(X, y)
+                    choice = n_passes, targets, invaders
+                    errors[choice] = float((judge.predict(asked) != known).mean())
+        n_passes, targets, invaders = min(errors, key=errors.__getitem__)
+        started = time.perf_counter()
+        metric = likewise.LMNN(3, n_passes=n_passes, n_jobs=threads)
+        judge = likewise.EnergyClassifier(
+            metric, targets=targets, invaders=invaders, n_jobs=threads
+        )
+        labels = judge.fit(data["X"], data["y"]).predict(data["X_test"])
+        chosen = f"{n_passes} passes, {targets} targets, invaders {invaders}"
+        return {"labels": labels, "final_s": time.perf_counter() - started, "chosen": chosen}
+
+    return decide
+
+
 def pair_stream(threads):
     import numpy as np
 

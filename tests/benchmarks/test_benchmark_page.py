@@ -87,6 +87,40 @@ def test_targets_show_what_was_reached(results):
     ]
 
 
+def test_means_stand_for_errors_on_several_splits(results):
+    for line, runs in zip(results["rows"], ([0.2, 0.2, 0.8], [0.3, 0.5, 0.4]), strict=False):
+        seen = {"median": runs[1], "mean": 0.4, "low": 0.2, "high": 0.8, "runs": runs}
+        line["values"]["error"] = seen
+    results |= {"measures": ["error"], "averaged": ["error"], "targets": []}
+    assert "| NumPy | 0.4 [0.2–0.8] | 1.00 | 7 |" in page.section(results)
+    assert not list(page.where_we_lose(results))
+    results["averaged"] = []
+    assert "| NumPy | 0.5 [0.2–0.8] | 2.50 | 7 |" in page.section(results)
+
+
+@pytest.mark.parametrize(("seeds", "verdict"), [(1, "reached, within two standard"), (9, "missed")])
+def test_what_is_within_the_noise_is_no_difference(results, seeds, verdict):
+    for line, error in zip(results["rows"], (0.04, 0.03), strict=False):
+        for name, value in (("error", error), ("error_se", 0.005)):
+            line["values"][name] = dict.fromkeys(("median", "mean", "low", "high"), value)
+    wanted = {"dataset": "*", "measure": "error", "times": 1, "below": None}
+    results |= {"seeds": seeds, "targets": [{**wanted, "standard_error": "error_se"}, wanted]}
+    first, second = page.targets(results)
+    assert first["verdict"].startswith(verdict)
+    assert second["verdict"] == "missed"
+
+
+def test_a_target_may_be_for_another_row(results):
+    wanted = {"dataset": "*", "measure": "warm_s", "times": None, "below": 1}
+    results["targets"] = [{**wanted, "row": "NumPy"}]
+    results["targets"] += [{**wanted, "times": 2, "below": None, "against": "peer"}]
+    found, against = page.targets(results)
+    assert against["reached"] == "no result"  # of the peer, whatever others have
+    assert against["wanted"] == "warm, s: 2 × less than peer"
+    assert found["wanted"] == "NumPy: warm, s: below 1"
+    assert (found["reached"], found["verdict"]) == ("2", "missed")
+
+
 def test_a_rival_that_timed_out_gives_a_bound(results):
     late = {**row("peer"), "status": "timed out"}
     results["rows"] = [row(OURS, 0.5), late]

@@ -56,6 +56,7 @@ def energies(
     *,
     push: float,
     margin: float,
+    invaders: bool = True,
     from_rows: Callable[[int], Reals] | None = None,
 ) -> Reals:
     """Return the energy of every label for a block of points.
@@ -72,6 +73,8 @@ def energies(
         Squared distances of the training rows to their own targets.
     push, margin : float
         The weight of impostors, and the margin.
+    invaders : bool
+        Whether rows inside the margin of a point cost.
     from_rows : callable, optional
         Squared distances from the training rows to the points if these were of a given class,
         shape (n_points, n_rows); the same as `to_rows` by default.
@@ -92,15 +95,16 @@ def energies(
     near = np.take_along_axis(to_rows, targets.reshape(n_points, -1), axis=1)  # D(t, j)
     near = near.reshape(n_points, n_classes, k)
     radii = np.ascontiguousarray(to_targets.T + margin)
-    push_of_rows = _kernels.invader_hinges(to_rows, class_start, near + margin)
     if from_rows is None:
-        push_on_rows = _of_others(_kernels.invaded_hinges(to_rows, class_start, radii))
+        pushed = _of_others(_kernels.invaded_hinges(to_rows, class_start, radii))
     else:
-        push_on_rows = np.empty((n_points, n_classes))
+        pushed = np.empty((n_points, n_classes))
         for label in range(n_classes):
             by_class = _kernels.invaded_hinges(from_rows(label), class_start, radii)
-            push_on_rows[:, label] = np.delete(by_class, label, axis=1).sum(axis=1)
-    return np.asarray((1 - push) * near.sum(axis=2) + push * (push_of_rows + push_on_rows))
+            pushed[:, label] = np.delete(by_class, label, axis=1).sum(axis=1)
+    if invaders:
+        pushed += _kernels.invader_hinges(to_rows, class_start, near + margin)
+    return np.asarray((1 - push) * near.sum(axis=2) + push * pushed)
 
 
 def _of_others(by_class: Reals) -> Reals:

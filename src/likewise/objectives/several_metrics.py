@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,16 +52,24 @@ class SeveralMetrics(LargeMargin):
 
     def value_and_gradient(self, L: Array) -> tuple[float, Array]:
         """Return the cost under all maps, and its slope in each."""
-        Z = self.mapped(L)
-        costs = self.costs(self.distances(Z, self.near), self.distances(Z, self.far))
-        spreads = self._spreads(Z, costs)
-        slopes = [slope_in_components(spread, self.X, self.n_jobs) for spread in spreads]
-        return costs.value, np.stack(slopes)
+        Z = [
+            map_rows(view.X, one, self.n_jobs, self.X.dtype)
+            for view, one in zip(self._views, L, strict=True)
+        ]
+        near, far = np.empty(len(self.near)), np.empty(len(self.far))
+        for view, mapped in zip(self._views, Z, strict=True):
+            for found, pairs in ((near, view.near), (far, view.far)):
+                found[pairs.number] = _kernels.pair_sqdist(
+                    mapped, pairs.rows, pairs.cols, n_jobs=self.n_jobs
+                )
+        costs = self.costs(near, far)
+        return costs.value, np.stack(
+            [self._slope(view, mapped, costs) for view, mapped in zip(self._views, Z, strict=True)]
+        )
 
     def slopes_in_matrices(self, costs: Costs) -> Array:
         """Return the slope in the matrix of each metric."""
-        spreads = self._spreads(np.broadcast_to(self.X, (self.n_clusters, *self.X.shape)), costs)
-        slopes = [slope_in_components(spread, self.X, self.n_jobs) / 2 for spread in spreads]
+        slopes = [self._slope(view, view.X, costs) / 2 for view in self._views]
         return np.stack([(slope + slope.T) / 2 for slope in slopes])
 
     def pull_slopes(self) -> Array:
@@ -68,17 +77,31 @@ class SeveralMetrics(LargeMargin):
         near = np.repeat(self.weights, np.diff(self.near.start)) * (1 - self.push)
         return self.slopes_in_matrices(Costs(0.0, near, np.zeros(len(self.far))))
 
-    def _spreads(self, Z: Array, costs: Costs) -> Iterator[Array]:
-        """Yield half the slope in the rows as each metric maps them."""
-        near = np.flatnonzero(costs.near)
-        far = np.flatnonzero(costs.far)
-        rows = np.concatenate([self.near.rows[near], self.far.rows[far]])
-        cols = np.concatenate([self.near.cols[near], self.far.cols[far]])
-        weights = np.concatenate([costs.near[near], costs.far[far]])
-        for cluster, part in self._parts(cols):
-            yield _kernels.laplacian_apply(
-                Z[cluster], rows[part], cols[part], weights[part], n_jobs=self.n_jobs
+    def _slope(self, view: _View, Z: Array, costs: Costs) -> Array:
+        """Return the slope in the L of a metric that maps the rows of its view to Z."""
+        parts = (view.near, costs.near[view.near.number]), (view.far, costs.far[view.far.number])
+        rows, cols, weights = (
+            np.concatenate(arrays)
+            for arrays in zip(
+                *((p.rows[w != 0], p.cols[w != 0], w[w != 0]) for p, w in parts), strict=True
             )
+        )
+        spread = _kernels.laplacian_apply(Z, rows, cols, weights, n_jobs=self.n_jobs)
+        return slope_in_components(spread, view.X, self.n_jobs)
+
+    @cached_property
+    def _views(self) -> list[_View]:
+        """What each metric measures; a metric need not map the rows that it never meets."""
+        views = []
+        for (_, near), (_, far) in zip(
+            self._parts(self.near.cols), self._parts(self.far.cols), strict=True
+        ):
+            ends = [self.near.rows[near], self.near.cols[near]]
+            ends += [self.far.rows[far], self.far.cols[far]]
+            rows, places = np.unique(np.concatenate(ends), return_inverse=True)
+            place = np.split(places, np.cumsum([len(part) for part in ends])[:-1])
+            views.append(_View(self.X[rows], _Pairs(near, *place[:2]), _Pairs(far, *place[2:])))
+        return views
 
     def _parts(self, cols: Index) -> Iterator[tuple[int, Index]]:
         """Yield each cluster, and the pairs whose second row belongs to it."""
@@ -86,6 +109,22 @@ class SeveralMetrics(LargeMargin):
         order = np.argsort(cluster_of, kind="stable")
         ends = np.cumsum(np.bincount(cluster_of, minlength=self.n_clusters))
         yield from enumerate(np.split(order, ends[:-1]))
+
+
+class _Pairs(NamedTuple):
+    """Some of the pairs: their numbers, and their rows as counted in a view."""
+
+    number: Index
+    rows: Index
+    cols: Index
+
+
+class _View(NamedTuple):
+    """What one metric measures: its pairs, and the rows that occur in them."""
+
+    X: Array
+    near: _Pairs
+    far: _Pairs
 
 
 class SeveralMetricsBound:
