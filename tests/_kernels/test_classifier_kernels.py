@@ -10,7 +10,7 @@ import pytest
 
 from likewise import _kernels
 from likewise._kernels import ClassifierRule, classifier_common, classifier_reference
-from likewise._kernels.classifier_common import Kind, padded
+from likewise._kernels.classifier_common import Kind, Sketch, padded
 
 if find_spec("likewise._kernels._native"):
     from likewise._kernels import _native, classifier_compiled
@@ -83,12 +83,18 @@ def case_for(name, kind, stream, d, n_models, top2, bias, seed=0):
             columns = np.zeros((n_models, width, padded(width)))
             diagonal = np.full(W.shape, scale)
             return *start[:1], columns, diagonal, start[1], X, labels, top2, 25, rule
-        room = np.zeros((n_models, 30, width))
-        used, trace = np.zeros(n_models, dtype=np.int64), np.full(n_models, 1 / scale)
-        return (
-            *start[:1],
-            *(room, room.copy(), used, trace, scale, start[1], X, labels, top2, rule),
+        room = 30
+        sketch = Sketch(
+            basis=np.zeros((n_models, room, width)),
+            spanned=np.zeros(n_models, dtype=np.int64),
+            rows=np.zeros((n_models, room, room)),
+            used=np.zeros(n_models, dtype=np.int64),
+            columns=np.zeros((n_models, room, padded(room))),
+            diagonal=np.full((n_models, room), scale),
+            trace=np.full(n_models, 1 / scale),
+            sums=np.zeros((n_models, width)),
         )
+        return *start[:1], sketch, start[1], X, labels, top2, rule
 
     return arguments
 
@@ -105,7 +111,8 @@ KERNEL_OF = {
 def outcome(kernel, args):
     """Return everything that a kernel says and leaves behind."""
     found = kernel(*args)
-    left = [arg for arg in args if isinstance(arg, np.ndarray) and arg.dtype == np.float64]
+    flat = [part for arg in args for part in (arg if isinstance(arg, Sketch) else (arg,))]
+    left = [arg for arg in flat if isinstance(arg, np.ndarray) and arg.dtype.kind in "fi"]
     return [np.asarray(part, dtype=np.float64) for part in (*found, *left)]
 
 
@@ -329,11 +336,14 @@ CHECKED = {
     },
     "low_rank_events": {
         "W": np.zeros((1, 3)),
-        "sketch": np.zeros((1, 2, 3)),
-        "history": np.zeros((1, 2, 3)),
+        "basis": np.zeros((1, 2, 3)),
+        "spanned": np.zeros(1, dtype=np.int64),
+        "sketch": np.zeros((1, 2, 2)),
         "used": np.zeros(1, dtype=np.int64),
+        "columns": np.zeros((1, 2, 8)),
+        "diagonal": np.ones((1, 2)),
         "trace": np.ones(1),
-        "variance": 1.0,
+        "sums": np.zeros((1, 3)),
         "reach": np.zeros(1),
         "X": np.zeros((2, 3)),
         "labels": np.array([0, 1]),
@@ -368,7 +378,12 @@ SPOILED = [
     ("csr_events", ValueError, "values", np.ones(3)),
     ("factor_events", ValueError, "columns", np.zeros((1, 3, 3))),
     ("factor_events", ValueError, "diagonal", np.ones((1, 2))),
-    ("low_rank_events", ValueError, "history", np.zeros((1, 1, 3))),
+    ("low_rank_events", ValueError, "basis", np.zeros((1, 2, 2))),
+    ("low_rank_events", ValueError, "sketch", np.zeros((1, 2, 3))),
+    ("low_rank_events", ValueError, "columns", np.zeros((1, 2, 2))),
+    ("low_rank_events", ValueError, "diagonal", np.ones((1, 3))),
+    ("low_rank_events", ValueError, "sums", np.zeros((1, 2))),
+    ("low_rank_events", ValueError, "spanned", np.array([1])),
     ("low_rank_events", ValueError, "used", np.array([3])),
     ("low_rank_events", ValueError, "trace", np.ones(2)),
     ("block_events", ValueError, "sigma", np.eye(2)),

@@ -36,6 +36,7 @@ SUREST = 1e150  # no variance falls below its inverse, however fast confidence g
 ROUNDING = 1e-10
 LANES = 8  # columns of a factor are padded to a multiple of this
 TRUSTED = 1e-6  # share of u without correlations below which its digits are not trusted
+PARALLEL = 1e-14  # share of a row outside of a basis below which it is rounding
 LOST = 1e-3  # share of u at a block's start below which differences have cost digits
 
 
@@ -104,6 +105,38 @@ class ClassifierRule(NamedTuple):
         # The same number twice: neither form may subtract what is nearly equal.
         alpha = 2 * (size * u - m) / (u * (b + root)) if b > 0 else (root - b) / (4 * size * u)
         return alpha, 2 * alpha * size
+
+
+class Sketch(NamedTuple):
+    """``Σ⁻¹ = I/s + QᵀSᵀSQ`` of each model, with room for so many rows of Q and of S.
+
+    The rows of Q (`basis`, of which the first `spanned` count) are orthonormal, and S (`rows`, of
+    which the first `used` count) is what was added, in their coordinates. In these Σ is
+    ``U diag(D) Uᵀ`` as in `factor_events`, and across them s; directions that are not taken yet
+    have ``D = s``. `trace` is ``1/s + Σ c‖x‖²``, and `sums` the second-order perceptron's
+    ``v = Σ y x``, of which its weights are Σv.
+    """
+
+    basis: Reals
+    spanned: Labels
+    rows: Reals
+    used: Labels
+    columns: Reals
+    diagonal: Reals
+    trace: Reals
+    sums: Reals
+
+
+def split(x: Reals, basis: Reals) -> tuple[Reals, Reals]:
+    """Return x in an orthonormal basis, and what is outside of it: zero where that is rounding."""
+    inside, outside = np.zeros(len(basis)), x.copy()
+    for _ in range(2):  # the second pass takes what the first one rounded
+        products = basis @ outside
+        outside -= basis.T @ products
+        inside += products
+    if len(basis) == len(x) or not np.sqrt(outside @ outside) > PARALLEL * np.sqrt(x @ x):
+        outside[:] = 0
+    return inside, outside
 
 
 def padded(width: int) -> int:

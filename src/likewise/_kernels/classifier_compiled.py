@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import likewise._kernels._native as _native
-from likewise._kernels.classifier_common import ClassifierRule, EventLearner, Labels, Reals
+from likewise._kernels.classifier_common import ClassifierRule, EventLearner, Labels, Reals, Sketch
 
 
 def event_learner(
@@ -71,11 +71,7 @@ def factor_events(
 
 def low_rank_events(
     W: Reals,
-    sketch: Reals,
-    history: Reals,
-    used: Labels,
-    trace: Reals,
-    variance: float,
+    sketch: Sketch,
     reach: Reals,
     X: Reals,
     labels: Labels,
@@ -84,9 +80,7 @@ def low_rank_events(
 ) -> tuple[Reals, int]:
     """See `likewise._kernels.classifier_reference.low_rank_events`."""
     scores = np.empty((len(X), len(W)))
-    taken, updates = _native.low_rank_events(
-        W, sketch, history, used, trace, variance, reach, X, labels, top2, *rule, scores
-    )
+    taken, updates = _native.low_rank_events(W, *sketch, reach, X, labels, top2, *rule, scores)
     return scores[:taken], updates
 
 

@@ -6,7 +6,14 @@ from typing import Protocol
 
 import numpy as np
 
-from likewise._kernels.classifier_common import SUREST, ClassifierRule, Kind, Labels, Reals
+from likewise._kernels.classifier_common import (
+    SUREST,
+    ClassifierRule,
+    Kind,
+    Reals,
+    Sketch,
+    split,
+)
 
 
 class Covariance(Protocol):
@@ -85,36 +92,42 @@ class Factored:
 
 
 class LowRank:
-    """Σ = s I - HᵀH, and its inverse is I/s + SᵀS."""
+    """Σ as a `Sketch` has it: factored inside of a small basis, a multiple of I across it."""
 
-    def __init__(
-        self,
-        W: Reals,
-        sketch: Reals,
-        history: Reals,
-        used: Labels,
-        trace: Reals,
-        variance: float,
-    ) -> None:
-        self.W, self.sketch, self.history, self.used = W, sketch, history, used
-        self.trace, self.start = trace, variance
+    def __init__(self, W: Reals, sketch: Sketch, rule: ClassifierRule) -> None:
+        self.W, self.sketch, self.rule = W, sketch, rule
+        # Weights of their own: what the inner form adds to them is Σx in coordinates.
+        self.gains = np.zeros_like(sketch.diagonal)
+        self.inner = Factored(self.gains, sketch.columns, sketch.diagonal)
 
     def room(self) -> bool:
-        return bool((self.used < self.sketch.shape[1]).all())
+        return bool((self.sketch.used < self.sketch.rows.shape[1]).all())
 
     def variance(self, k: int, x: Reals) -> float:
-        t = self.history[k, : self.used[k]] @ x
-        # No eigenvalue of Σ is below 1 / trace, whatever rounding says.
-        return float(max(self.start * (x @ x) - t @ t, (x @ x) / self.trace[k]))
+        return self.inner.variance(k, self._coordinates(k, x)[0])
 
     def update(self, k: int, x: Reals, y: float, tau: float, c: float) -> None:
-        u = self.variance(k, x)
-        history = self.history[k, : self.used[k]]
-        gain = self.start * x - history.T @ (history @ x)
-        self.W[k] += y * tau * gain
-        if not self.trace[k] + c * (x @ x) < SUREST:
-            return
-        self.history[k, self.used[k]] = np.sqrt(c / (1 + c * u)) * gain
-        self.sketch[k, self.used[k]] = np.sqrt(c) * x
-        self.trace[k] += c * (x @ x)
-        self.used[k] += 1
+        basis, spanned, rows, used, _, _, trace, sums = self.sketch
+        if self.rule.kind is Kind.SECOND_ORDER_PERCEPTRON:
+            sums[k] += y * x
+        inside, outside = self._coordinates(k, x)
+        if spanned[k] < len(inside) and inside[spanned[k]]:
+            basis[k, spanned[k]] = outside / inside[spanned[k]]
+            spanned[k] += 1
+        if not trace[k] + c * (x @ x) < SUREST:
+            c = 0.0  # Σ is as sure as numbers can say: the event counts for w alone
+        self.gains[k] = 0
+        self.inner.update(k, inside, y, tau, c)
+        self.W[k] += basis[k].T @ self.gains[k]
+        rows[k, used[k]] = np.sqrt(c) * inside
+        trace[k] += c * (x @ x)
+        used[k] += 1
+
+    def _coordinates(self, k: int, x: Reals) -> tuple[Reals, Reals]:
+        """Return x in the basis, its length outside as one more coordinate, and what is outside."""
+        spanned = self.sketch.spanned[k]
+        coordinates = np.zeros(self.sketch.basis.shape[1])
+        coordinates[:spanned], outside = split(x, self.sketch.basis[k, :spanned])
+        if spanned < len(coordinates):
+            coordinates[spanned] = np.sqrt(outside @ outside)
+        return coordinates, outside

@@ -22,6 +22,7 @@ from likewise._kernels.classifier_common import (
     Kind,
     Labels,
     Reals,
+    Sketch,
     margins,
     predicted,
 )
@@ -253,38 +254,28 @@ def factor_events(
 
 def low_rank_events(
     W: Reals,
-    sketch: Reals,
-    history: Reals,
-    used: Labels,
-    trace: Reals,
-    variance: float,
+    sketch: Sketch,
     reach: Reals,
     X: Reals,
     labels: Labels,
     top2: bool,
     rule: ClassifierRule,
 ) -> tuple[Reals, int]:
-    """Take events one by one with ``Σ⁻¹ = I/s + SᵀS``, until there is no room for a row of S.
+    """Take events one by one with ``Σ⁻¹ = I/s + QᵀSᵀSQ``, until there is no room for a row of S.
 
     Parameters
     ----------
     W, reach, X, labels, top2, rule
         As in `dense_events`; a single model or top two.
-    sketch, history : float64 arrays of shape (n_models, capacity, d)
-        S, and H with ``Σ = s I - HᵀH``.
-    used : int64 array of shape (n_models,)
-        How many of their rows are in use.
-    trace : float64 array of shape (n_models,)
-        ``1/s + Σ c‖x‖²``: no eigenvalue of Σ is below its inverse.
-    variance : float
-        s.
+    sketch : Sketch
+        The covariance; its arrays change.
 
     Returns
     -------
     scores, updates
         As in `dense_events`, of the events that were taken.
     """
-    form = LowRank(W, sketch, history, used, trace, variance)
+    form = LowRank(W, sketch, rule)
     return _learn_events(form, W, reach, lambda i: X[i], labels, top2, rule)
 
 

@@ -20,9 +20,11 @@ from likewise._kernels.classifier_common import (
     Kind,
     Labels,
     Reals,
+    Sketch,
     margins,
     padded,
     predicted,
+    split,
 )
 from likewise._threads import single_threaded_blas
 from likewise.online._covariance_blocks import learn_in_blocks, likely, matrix_of
@@ -136,26 +138,39 @@ class FactoredForm:
 @_files.record
 @dataclass
 class SketchedForm:
-    """Σ⁻¹ = I/s + SᵀS with S kept to `rank` rows by frequent directions, model by model.
+    """Σ⁻¹ = I/s + QᵀSᵀSQ with S kept to `rank` rows by frequent directions, model by model.
 
-    There is room for twice as many rows, so that they are sorted out only now and then; `history`
-    holds H with ``Σ = s I - HᵀH``.
+    The arrays are those of a `Sketch`. There is room for twice as many rows, so that they are
+    sorted out only now and then.
     """
 
     rank: int
     variance: float
-    sketch: Reals
-    history: Reals
+    basis: Reals
+    spanned: Labels
+    rows: Reals
     used: Labels
+    columns: Reals
+    diagonal: Reals
     trace: Reals
+    sums: Reals
 
     @classmethod
     def start(cls, n_models: int, width: int, variance: float, rank: int) -> SketchedForm:
         """Return the sketch of a multiple of the identity."""
-        room = (n_models, 2 * rank, width)
-        trace = np.full(n_models, 1 / variance)
-        used = np.zeros(n_models, dtype=np.int64)
-        return cls(rank, variance, np.zeros(room), np.zeros(room), used, trace)
+        room = 2 * rank
+        return cls(
+            rank,
+            variance,
+            basis=np.zeros((n_models, room, width)),
+            spanned=np.zeros(n_models, dtype=np.int64),
+            rows=np.zeros((n_models, room, room)),
+            used=np.zeros(n_models, dtype=np.int64),
+            columns=np.zeros((n_models, room, padded(room))),
+            diagonal=np.full((n_models, room), variance),
+            trace=np.full(n_models, 1 / variance),
+            sums=np.zeros((n_models, width)),
+        )
 
     def learn(
         self, weights: Reals, reach: Reals, X: Any, labels: Labels, top2: bool, rule: ClassifierRule
@@ -186,11 +201,7 @@ class SketchedForm:
         while taken < len(X):
             found, changed = _kernels.low_rank_events(
                 weights[models],
-                self.sketch[models],
-                self.history[models],
-                self.used[models],
-                self.trace[models],
-                self.variance,
+                self._sketch(models),
                 reach[models],
                 X[taken:],
                 labels[taken:],
@@ -199,33 +210,45 @@ class SketchedForm:
             )
             parts.append(found)
             taken, updates = taken + len(found), updates + changed
-            for k in np.flatnonzero(self.used == self.sketch.shape[1]):
+            for k in np.flatnonzero(self.used == self.rows.shape[1]):
                 self._sort_out(int(k), weights[k], rule)
         return np.concatenate(parts), updates
 
+    def _sketch(self, models: slice) -> Sketch:
+        return Sketch(*(getattr(self, name)[models] for name in Sketch._fields))
+
     def _sort_out(self, k: int, w: Reals, rule: ClassifierRule) -> None:
         """Turn S to its main directions, shorten all by the first that is dropped, keep `rank`."""
-        S = self.sketch[k, : self.used[k]]
-        v = w / self.variance + S.T @ (S @ w)  # Σ⁻¹w
+        s, Q = self.variance, self.basis[k, : self.spanned[k]]
+        S = self.rows[k, : self.used[k], : self.spanned[k]]
         _, lengths, directions = np.linalg.svd(S, full_matrices=False)
         dropped = lengths[self.rank] ** 2 if len(lengths) > self.rank else 0.0
         kept = np.maximum(lengths[: self.rank] ** 2 - dropped, 0)
         count = int(np.count_nonzero(kept))
-        kept, directions = kept[:count], directions[:count]
-        shrink = self.variance * np.sqrt(kept / (1 + self.variance * kept))
-        self.sketch[k, :count] = np.sqrt(kept)[:, None] * directions
-        self.history[k, :count] = shrink[:, None] * directions
-        self.used[k] = count
+        kept = kept[:count]
+        # Orthonormal again to the last digit, or rounding would add up from time to time.
+        turned, signs = np.linalg.qr((directions[:count] @ Q).T)
+        Q = (turned * np.sign(signs.diagonal())).T
+        self.basis[k, :count] = Q
+        self.rows[k] = 0
+        np.fill_diagonal(self.rows[k, :count], np.sqrt(kept))
+        self.columns[k] = 0
+        self.diagonal[k] = s
+        self.diagonal[k, :count] = s / (1 + s * kept)
+        self.used[k] = self.spanned[k] = count
         if rule.kind is Kind.SECOND_ORDER_PERCEPTRON:  # w is Σv at all times
-            H = self.history[k, :count]
-            w[:] = self.variance * v - H.T @ (H @ v)
+            inside, outside = split(self.sums[k], Q)
+            w[:] = s * outside + Q.T @ (self.diagonal[k, :count] * inside)
 
     def covariance(self) -> Reals:
         """Return the matrices, one a model."""
-        start = self.variance * np.eye(self.sketch.shape[2])
-        return np.stack(
-            [start - H[:used].T @ H[:used] for H, used in zip(self.history, self.used, strict=True)]
-        )
+        found = []
+        for basis, columns, diagonal in zip(self.basis, self.columns, self.diagonal, strict=True):
+            inside = matrix_of(columns, diagonal)
+            inside[np.diag_indices_from(inside)] -= self.variance
+            added = basis.T @ inside @ basis
+            found.append(self.variance * np.eye(basis.shape[1]) + (added + added.T) / 2)
+        return np.stack(found)
 
 
 Form = DiagonalForm | FactoredForm | SketchedForm

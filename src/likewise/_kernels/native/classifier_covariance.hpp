@@ -62,15 +62,20 @@ class FactoredCovariance {
         return u;
     }
 
-    // Bierman's update of the factors, of which g = Σx is a by-product.
     LIKEWISE_INLINE void update(int slot, const DenseRow&, double y, Step step,
                                 const Models& models, const ClassifierRule&, int64_t k) {
-        Work& work = work_[slot];
-        std::fill(gain_.begin(), gain_.end(), 0.0);
-        absorb(k, work.f.data(), work.v.data(), step.c);
+        const double* g = absorb(slot, k, step.c);
         double* w = models.weights(k);
         const double weight = y * step.tau;
-        for (int64_t j = 0; j < d_; ++j) w[j] += weight * gain_[j];
+        for (int64_t j = 0; j < d_; ++j) w[j] += weight * g[j];
+    }
+
+    // Bierman's update of the factors by the row last measured, with g = Σx as a by-product.
+    LIKEWISE_INLINE const double* absorb(int slot, int64_t k, double c) {
+        const Work& work = work_[slot];
+        std::fill(gain_.begin(), gain_.end(), 0.0);
+        absorb(k, work.f.data(), work.v.data(), c);
+        return gain_.data();
     }
 
   private:
@@ -183,19 +188,25 @@ LIKEWISE_DISPATCH(Pass, factor_events,
                    bool top2, int64_t max_updates),
                   (models, columns, diagonal, rule, rows, labels, top2, max_updates))
 
-// Σ = s I - H'H, of which the inverse is I/s + S'S: a row of S and one of H an update, until there
-// is no more room.
+// The share of a row outside of a basis below which it is rounding.
+constexpr double kParallel = 1e-14;
+
+// Σ⁻¹ = I/s + S'S with few rows in S. Their span has an orthonormal basis, and in it Σ is kept as a
+// full covariance is; across it Σ is s I. All is sums of squares, so that no digits are lost where
+// rows are long and Σ is tiny along them. Directions that are not taken yet have variance s.
 class LowRankCovariance {
   public:
-    LowRankCovariance(double* sketch, double* history, int64_t* used, double* trace,
-                      double variance, int64_t capacity, int64_t count, int64_t d)
-        : sketch_(sketch), history_(history), used_(used), trace_(trace), variance_(variance),
-          capacity_(capacity), count_(count), d_(d) {
+    LowRankCovariance(double* basis, int64_t* spanned, double* sketch, int64_t* used,
+                      double* columns, double* diagonal, double* trace, double* sums,
+                      int64_t capacity, int64_t count, int64_t d)
+        : basis_(basis), spanned_(spanned), sketch_(sketch), used_(used), trace_(trace),
+          sums_(sums), capacity_(capacity), count_(count), d_(d),
+          inner_(columns, diagonal, capacity) {
         for (Work& work : work_) {
-            work.x.assign(d, 0.0);
-            work.t.assign(capacity, 0.0);
+            work.outside.assign(d, 0.0);
+            work.inside.assign(capacity, 0.0);
         }
-        gain_.assign(d, 0.0);
+        products_.assign(capacity, 0.0);
     }
 
     bool room() const {
@@ -204,57 +215,73 @@ class LowRankCovariance {
 
     LIKEWISE_INLINE double variance(int slot, int64_t k, const DenseRow& row, double length2) {
         Work& work = work_[slot];
-        copy_padded(row, work.x.data(), d_);
+        copy_padded(row, work.outside.data(), d_);
         work.length2 = length2 + row.bias * row.bias;
-        double lost = 0;
-        for (int64_t j = 0; j < used_[k]; ++j) {
-            work.t[j] = dot(history_ + (k * capacity_ + j) * d_, work.x.data(), d_);
-            lost += work.t[j] * work.t[j];
-        }
-        // No eigenvalue of Σ is below 1 / trace, whatever rounding says.
-        work.u = std::max(variance_ * work.length2 - lost, work.length2 / trace_[k]);
-        return work.u;
+        std::fill(work.inside.begin(), work.inside.end(), 0.0);
+        move_inside(k, work);
+        move_inside(k, work);  // what the first pass rounded
+        const double rest = std::sqrt(dot(work.outside.data(), work.outside.data(), d_));
+        work.fresh = spanned_[k] < d_ && rest > kParallel * std::sqrt(work.length2);
+        if (work.fresh) work.inside[spanned_[k]] = rest;
+        return inner_.variance(slot, k, DenseRow{work.inside.data(), capacity_, 0}, 0);
     }
 
-    LIKEWISE_INLINE void update(int slot, const DenseRow&, double y, Step step,
-                                const Models& models, const ClassifierRule&, int64_t k) {
+    LIKEWISE_INLINE void update(int slot, const DenseRow& row, double y, Step step,
+                                const Models& models, const ClassifierRule& rule, int64_t k) {
         Work& work = work_[slot];
-        double* g = gain_.data();
-        for (int64_t i = 0; i < d_; ++i) g[i] = variance_ * work.x[i];
-        for (int64_t j = 0; j < used_[k]; ++j) {
-            const double* h = history_ + (k * capacity_ + j) * d_;
-            const double t = work.t[j];
-            for (int64_t i = 0; i < d_; ++i) g[i] -= t * h[i];
+        if (rule.kind == Kind::second_order_perceptron) row.add(sums_ + k * d_, y, y);
+        if (work.fresh) {
+            double* direction = direction_of(k, spanned_[k]);
+            const double rest = work.inside[spanned_[k]];
+            for (int64_t i = 0; i < d_; ++i) direction[i] = work.outside[i] / rest;
+            ++spanned_[k];
         }
+        // Beyond this Σ is as sure as numbers can say: the event counts for w alone.
+        const bool surer = trace_[k] + step.c * work.length2 < kSurest;
+        const double c = surer ? step.c : 0;
+        const double* g = inner_.absorb(slot, k, c);
         double* w = models.weights(k);
-        const double weight = y * step.tau;
-        for (int64_t i = 0; i < d_; ++i) w[i] += weight * g[i];
-        if (!(trace_[k] + step.c * work.length2 < kSurest)) return;
-        double* h = history_ + (k * capacity_ + used_[k]) * d_;
-        double* s = sketch_ + (k * capacity_ + used_[k]) * d_;
-        const double root = std::sqrt(step.c);
-        const double shrink = std::sqrt(step.c / (1 + step.c * work.u));
-        for (int64_t i = 0; i < d_; ++i) {
-            h[i] = shrink * g[i];
-            s[i] = root * work.x[i];
+        for (int64_t j = 0; j < spanned_[k]; ++j) {
+            const double* direction = direction_of(k, j);
+            const double weight = y * step.tau * g[j];
+            for (int64_t i = 0; i < d_; ++i) w[i] += weight * direction[i];
         }
-        trace_[k] += step.c * work.length2;
+        double* s = sketch_ + (k * capacity_ + used_[k]) * capacity_;
+        for (int64_t j = 0; j < capacity_; ++j) s[j] = std::sqrt(c) * work.inside[j];
+        trace_[k] += c * work.length2;
         ++used_[k];
     }
 
   private:
     struct Work {
-        std::vector<double> x, t;
-        double length2 = 0, u = 0;
+        std::vector<double> outside, inside;  // a row: what the basis lacks, and its coordinates
+        double length2 = 0;
+        bool fresh = false;
     };
 
-    double *sketch_, *history_;
+    LIKEWISE_INLINE double* direction_of(int64_t k, int64_t j) const {
+        return basis_ + (k * capacity_ + j) * d_;
+    }
+
+    LIKEWISE_INLINE void move_inside(int64_t k, Work& work) {
+        const auto direction = [=](int64_t j) LIKEWISE_LAMBDA { return direction_of(k, j); };
+        dots(direction, spanned_[k], work.outside.data(), d_, products_.data());
+        for (int64_t j = 0; j < spanned_[k]; ++j) {
+            const double* q = direction_of(k, j);
+            for (int64_t i = 0; i < d_; ++i) work.outside[i] -= products_[j] * q[i];
+            work.inside[j] += products_[j];
+        }
+    }
+
+    double* basis_;
+    int64_t* spanned_;
+    double* sketch_;
     int64_t* used_;
-    double* trace_;
-    double variance_;
+    double *trace_, *sums_;
     int64_t capacity_, count_, d_;
+    FactoredCovariance inner_;
     Work work_[2];
-    std::vector<double> gain_;
+    std::vector<double> products_;
 };
 
 LIKEWISE_INLINE Pass low_rank_events_body(LowRankCovariance& form, const Models& models,

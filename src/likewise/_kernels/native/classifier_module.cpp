@@ -122,25 +122,35 @@ Counted factor_events(Matrix W, Cube columns, Matrix diagonal, Vector reach, Row
     return {pass.taken, pass.updates};
 }
 
-Counted low_rank_events(Matrix W, Cube sketch, Cube history, Counts used, Vector trace,
-                        double variance, Vector reach, Rows X, Labels labels, bool top2, int kind,
-                        double size, double positive, double negative, double R, double bias,
-                        Matrix scores) {
+Counted low_rank_events(Matrix W, Cube basis, Counts spanned, Cube sketch, Counts used,
+                        Cube columns, Matrix diagonal, Vector trace, Matrix sums, Vector reach,
+                        Rows X, Labels labels, bool top2, int kind, double size, double positive,
+                        double negative, double R, double bias, Matrix scores) {
     const auto rule = rule_of(kind, size, positive, negative, R, bias);
     const auto models = models_of(W, reach, scores, size_of(X, 1), bias);
     require_labels(labels, size_of(X), scores, W, top2);
-    require(size_of(sketch) == models.count && size_of(sketch, 2) == models.width &&
-                sketch.shape(0) == history.shape(0) && sketch.shape(1) == history.shape(1) &&
-                sketch.shape(2) == history.shape(2),
-            "sketch and history must hold rows as wide as W, a model.");
-    require(size_of(used) == models.count && size_of(trace) == models.count,
-            "used and trace must have one value a model.");
+    const int64_t capacity = size_of(basis, 1);
+    require(size_of(basis) == models.count && size_of(basis, 2) == models.width &&
+                size_of(sums) == models.count && size_of(sums, 1) == models.width,
+            "basis and sums must hold rows as wide as W, a model.");
+    require(size_of(sketch) == models.count && size_of(sketch, 1) == capacity &&
+                size_of(sketch, 2) == capacity,
+            "sketch must have a row and a column a row of basis.");
+    require(size_of(columns) == models.count && size_of(columns, 1) == capacity &&
+                size_of(columns, 2) == likewise::padded(capacity) &&
+                size_of(diagonal) == models.count && size_of(diagonal, 1) == capacity,
+            "columns and diagonal must be factors as wide as basis has rows.");
+    require(size_of(used) == models.count && size_of(spanned) == models.count &&
+                size_of(trace) == models.count,
+            "used, spanned and trace must have one value a model.");
     for (int64_t k = 0; k < models.count; ++k)
-        require(used.data()[k] >= 0 && used.data()[k] <= size_of(sketch, 1),
-                "used must lie within the sketch.");
+        require(used.data()[k] >= 0 && used.data()[k] <= capacity && spanned.data()[k] >= 0 &&
+                    spanned.data()[k] <= std::min(used.data()[k], models.width),
+                "used must lie within the sketch, and spanned within used and the features.");
     nb::gil_scoped_release unlocked;
-    likewise::LowRankCovariance form(sketch.data(), history.data(), used.data(), trace.data(),
-                                     variance, size_of(sketch, 1), models.count, models.width);
+    likewise::LowRankCovariance form(basis.data(), spanned.data(), sketch.data(), used.data(),
+                                     columns.data(), diagonal.data(), trace.data(), sums.data(),
+                                     capacity, models.count, models.width);
     const likewise::DenseRows rows{X.data(), size_of(X), size_of(X, 1), bias};
     const auto pass =
         likewise::low_rank_events(form, models, rule, rows, labels.data(), top2);
@@ -149,9 +159,10 @@ Counted low_rank_events(Matrix W, Cube sketch, Cube history, Counts used, Vector
 
 std::tuple<int64_t, int64_t, bool> block_events(Vector w, Rows sigma, Reals diagonal, Rows X,
                                                 Labels labels, Labels asked, Rows known,
-                                                Reals quadratics, Matrix history, Vector shrink, int kind,
-                                                double size, double positive, double negative,
-                                                double R, double bias, Vector scores) {
+                                                Reals quadratics, Matrix history, Vector shrink,
+                                                int kind, double size, double positive,
+                                                double negative, double R, double bias,
+                                                Vector scores) {
     const auto rule = rule_of(kind, size, positive, negative, R, bias);
     const int64_t n = size_of(X), d = size_of(X, 1);
     require(size_of(w) == d && size_of(sigma) == d && size_of(sigma, 1) == d &&
@@ -242,8 +253,10 @@ void bind_classifiers(nb::module_& m) {
           "top2"_a, "max_updates"_a, "kind"_a, "size"_a, "positive"_a, "negative"_a, "R"_a,
           "bias"_a, nb::arg("scores").noconvert());
     m.def("low_rank_events", &low_rank_events, nb::arg("W").noconvert(),
-          nb::arg("sketch").noconvert(), nb::arg("history").noconvert(),
-          nb::arg("used").noconvert(), nb::arg("trace").noconvert(), "variance"_a,
+          nb::arg("basis").noconvert(), nb::arg("spanned").noconvert(),
+          nb::arg("sketch").noconvert(), nb::arg("used").noconvert(),
+          nb::arg("columns").noconvert(), nb::arg("diagonal").noconvert(),
+          nb::arg("trace").noconvert(), nb::arg("sums").noconvert(),
           nb::arg("reach").noconvert(), nb::arg("X").noconvert(), nb::arg("labels").noconvert(),
           "top2"_a, "kind"_a, "size"_a, "positive"_a, "negative"_a, "R"_a, "bias"_a,
           nb::arg("scores").noconvert());
@@ -251,6 +264,6 @@ void bind_classifiers(nb::module_& m) {
           nb::arg("diagonal").noconvert(), nb::arg("X").noconvert(),
           nb::arg("labels").noconvert(), nb::arg("asked").noconvert(),
           nb::arg("known").noconvert(), nb::arg("quadratics").noconvert(),
-          nb::arg("history").noconvert(), nb::arg("shrink").noconvert(), "kind"_a, "size"_a, "positive"_a, "negative"_a, "R"_a,
-          "bias"_a, nb::arg("scores").noconvert());
+          nb::arg("history").noconvert(), nb::arg("shrink").noconvert(), "kind"_a, "size"_a,
+          "positive"_a, "negative"_a, "R"_a, "bias"_a, nb::arg("scores").noconvert());
 }
