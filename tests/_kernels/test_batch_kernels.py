@@ -104,10 +104,37 @@ def energy_case(name, n_points, sizes, k, kind="random"):
 
 SIZES = [(1, 1), (2, 1, 3), (70, 0, 200, 65), (3,) * 40]
 
+
+def margin_case(d, triplets, softness=0.0, top=0.7):
+    random = np.random.default_rng(d)
+    V = random.normal(size=(30, d))
+    V[4] = 0
+    n = 50
+    plus, minus = random.integers(30, size=(2, n))
+    minus[3] = plus[3]  # a matrix of zero
+    X = np.einsum("ni,nj->nij", V[plus], V[plus])
+    if triplets:
+        X -= np.einsum("ni,nj->nij", V[minus], V[minus])
+    sign = np.ones(n) if triplets else np.where(np.arange(n) % 2, 1.0, -1.0)
+    multipliers = 0.05 * random.random(n)
+    M = np.einsum("n,nij->ij", multipliers * sign, X)
+    order, norms = random.permutation(n)[:40], (X**2).sum(axis=(1, 2))
+
+    def fresh():
+        return multipliers.copy(), np.zeros(n)
+
+    return lambda: (
+        (M.copy(), V, plus, minus if triplets else None, sign, norms, *fresh(), order),
+        {"b": -0.5, "top": top, "softness": softness, "weight": 0.0 if triplets else 1.5},
+    )
+
+
 CASES = (
     [("softmax_rows", softmax_case(kind, gains)) for kind in KINDS for gains in (True, False)]
     + [("bregman_sweep", sweep_case(d)) for d in (1, 2, 8, 13, 40, 70, 140)]
     + [("bregman_sweep", sweep_case(5, scale)) for scale in (1e-100, 1e100)]
+    + [("margin_sweep", margin_case(d, t)) for d in (1, 3, 8, 19, 40) for t in (False, True)]
+    + [("margin_sweep", margin_case(4, t, 0.3, math.inf)) for t in (False, True)]
     + [
         ("near_softmax", near_case(kind, gains, back))
         for kind in KINDS
@@ -202,6 +229,33 @@ def test_those_that_a_screen_keeps_say_what_all_say(gains, slack):
         np.testing.assert_allclose(near, whole, rtol=1e-11, atol=1e-12)
 
 
+@pytest.mark.parametrize("triplets", [False, True])
+def test_a_margin_sweep_makes_each_multiplier_best_in_turn(triplets):
+    """The dual objective, along one multiplier, has its maximum at the value that it gets."""
+    args, options = margin_case(3, triplets, softness=0.2)()
+    M, V, plus, minus, sign, _, multipliers, _, order = args
+    first = multipliers.copy()
+    X = np.einsum("ni,nj->nij", V[plus], V[plus])
+    if triplets:
+        X = X - np.einsum("ni,nj->nij", V[minus], V[minus])
+
+    def dual(values):
+        A = np.einsum("n,nij->ij", values * sign, X)
+        even = (values - first) @ sign
+        charged = options["b"] * even + options["weight"] * even**2 / 2
+        return values.sum() - 0.1 * (values**2).sum() - (A**2).sum() / 2 - charged
+
+    b = batch_reference.margin_sweep(*args[:-1], order[:1], **options)
+    k = order[0]
+    for other in np.linspace(0, options["top"], 101):
+        moved = multipliers.copy()
+        moved[k] = other
+        assert dual(moved) <= dual(multipliers) + 1e-12
+    np.testing.assert_allclose(M, np.einsum("n,nij->ij", multipliers * sign, X), atol=1e-12)
+    expected = options["b"] + options["weight"] * float((multipliers - first) @ sign)
+    assert b == pytest.approx(expected)
+
+
 @needs_native
 def test_the_exponential_is_exact_to_the_last_digits(instructions):
     exponents = -np.linspace(0, 39.99, 4001)
@@ -276,3 +330,10 @@ def test_bad_shapes_are_refused():
             batch_compiled.invader_hinges(distances, start, radii)
     with pytest.raises(ValueError, match="radii must have a column a column"):
         batch_compiled.invaded_hinges(distances, start, np.ones((1, 2)))
+    args, options = margin_case(3, True)()
+    with pytest.raises(IndexError, match="order must have numbers of constraints"):
+        batch_compiled.margin_sweep(*args[:-1], np.array([50]), **options)
+    with pytest.raises(IndexError, match="plus and minus must be row numbers"):
+        batch_compiled.margin_sweep(*args[:3], args[3] + 30, *args[4:], **options)
+    with pytest.raises(ValueError, match="one value a constraint"):
+        batch_compiled.margin_sweep(*args[:5], floats, *args[6:], **options)

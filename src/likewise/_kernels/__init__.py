@@ -20,6 +20,7 @@ BATCH_NAMES = (
     "bregman_sweep",
     "invaded_hinges",
     "invader_hinges",
+    "margin_sweep",
     "near_softmax",
     "softmax_rows",
 )
@@ -65,6 +66,7 @@ if BACKEND == "native":
         bregman_sweep,
         invaded_hinges,
         invader_hinges,
+        margin_sweep,
         near_softmax,
         softmax_rows,
     )
@@ -93,6 +95,7 @@ else:
         bregman_sweep,
         invaded_hinges,
         invader_hinges,
+        margin_sweep,
         near_softmax,
         softmax_rows,
     )
@@ -143,6 +146,7 @@ __all__ = [
     "laplacian_apply",
     "low_rank_events",
     "low_rank_psd_steps",
+    "margin_sweep",
     "near_softmax",
     "pair_block_steps",
     "pair_differences",

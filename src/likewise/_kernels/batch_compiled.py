@@ -87,3 +87,27 @@ def invaded_hinges(distances: Reals, class_start: Indices, radii: Reals) -> Real
     out = np.empty((len(distances), len(class_start) - 1))
     _native.invaded_hinges(distances, class_start, radii, out)
     return out
+
+
+def margin_sweep(
+    M: Reals,
+    V: Reals,
+    plus: Indices,
+    minus: Indices | None,
+    sign: Reals,
+    curvature: Reals,
+    multipliers: Reals,
+    slopes: Reals,
+    order: Indices,
+    *,
+    b: float,
+    top: float,
+    softness: float,
+    weight: float,
+) -> float:
+    """See `likewise._kernels.batch_reference.margin_sweep`."""
+    return float(
+        _native.margin_sweep(
+            M, V, plus, minus, sign, curvature, multipliers, slopes, order, b, top, softness, weight
+        )
+    )

@@ -209,3 +209,67 @@ def invaded_hinges(distances: Reals, class_start: Indices, radii: Reals) -> Real
         inside += np.maximum(radius - distances, 0)
     parts = np.split(inside, class_start[1:-1], axis=1)
     return np.stack([part.sum(axis=1) for part in parts], axis=1)
+
+
+def margin_sweep(
+    M: Reals,
+    V: Reals,
+    plus: Indices,
+    minus: Indices | None,
+    sign: Reals,
+    curvature: Reals,
+    multipliers: Reals,
+    slopes: Reals,
+    order: Indices,
+    *,
+    b: float,
+    top: float,
+    softness: float,
+    weight: float,
+) -> float:
+    """Make the multipliers of large-margin constraints best one by one, once.
+
+    Constraint l is about ``X = vvᵀ`` of a row v of `V`, for triplets less that of another row. It
+    wants ``h(⟨M, X⟩ + b) ≥ 1``; M is to stay the sum of all ``λhX``, and b a constant plus
+    `weight` times the sum of all ``λh``.
+
+    Parameters
+    ----------
+    M : float64 array of shape (d, d)
+        Symmetric; changed, as are `multipliers` and `slopes`.
+    V : float64 array of shape (n_differences, d), C-contiguous
+        The differences.
+    plus, minus : int64 arrays of shape (n,)
+        Rows of `V`, one a constraint; `minus` is None for pairs.
+    sign, curvature : float64 arrays of shape (n,)
+        The h, and ``‖X‖²``.
+    multipliers, slopes : float64 arrays of shape (n,)
+        The λ; and what the dual objective loses by a little more of λ, for constraints visited.
+    order : int64 array
+        The constraints to visit.
+    b : float
+        The threshold's b at the start.
+    top, softness, weight : float
+        The largest λ; the curvature that the loss has of itself; how fast b follows ``Σ λh``.
+
+    Returns
+    -------
+    float
+        The new b.
+    """
+    for k in order:
+        v = V[plus[k]]
+        w = None if minus is None else V[minus[k]]
+        q = float(v @ M @ v) - (0.0 if w is None else float(w @ M @ w))
+        slopes[k] = sign[k] * (q + b) - 1 + softness * multipliers[k]
+        down = curvature[k] + softness + weight
+        if not down > 0:
+            continue
+        after = min(max(multipliers[k] - slopes[k] / down, 0.0), top)
+        change = (after - multipliers[k]) * sign[k]
+        multipliers[k] = after
+        b += change * weight
+        M += change * np.outer(v, v)
+        if w is not None:
+            M -= change * np.outer(w, w)
+    return b

@@ -51,6 +51,7 @@ class MarginLearner(KernelMetric):
     n_jobs: int | None
     verbose: int
     _n_constraints: int
+    _weight_then: float
     _rules: ClassVar = COMMON_RULES
 
     # -- what a method is ------------------------------------------------------------------------
@@ -129,7 +130,8 @@ class MarginLearner(KernelMetric):
         if self._n_constraints != n_constraints:
             return None
         start = np.zeros(n_constraints)
-        start[self.support_pairs_] = np.abs(self.dual_coef_)
+        # Those at their bound then should be there now.
+        start[self.support_pairs_] = np.abs(self.dual_coef_) * (float(self.C) / self._weight_then)
         return start
 
     def _matrices(
@@ -157,7 +159,7 @@ class MarginLearner(KernelMetric):
             self.intercept_ = problem.intercept(matrices.inner(M))
             self.threshold_ = float(np.sqrt(max(0.0, -self.intercept_)))
         assert found.multipliers is not None
-        self._n_constraints = len(matrices)
+        self._n_constraints, self._weight_then = len(matrices), problem.C
         self.matrix_ = (M * factor**2).astype(dtype)
         self.support_pairs_ = np.flatnonzero(found.multipliers)
         self.dual_coef_ = (found.multipliers * matrices.sign)[self.support_pairs_]

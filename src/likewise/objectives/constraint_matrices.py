@@ -105,6 +105,22 @@ class ConstraintMatrices:
         run_blocks(block, len(q), _BLOCK, self.n_jobs)
         return q if self.sides is None else q[self.sides[0]] - q[self.sides[1]]
 
+    def squared_norms(self) -> Reals:
+        """Return ``‖X‖²`` of every constraint's matrix."""
+        V = self.differences
+        lengths4 = np.square(np.einsum("nd,nd->n", V, V))
+        if self.sides is None:
+            return np.asarray(lengths4)
+        plus, minus = self.sides
+        products = np.empty(len(self))
+
+        def block(start: int, stop: int) -> None:
+            far, near = plus[start:stop], minus[start:stop]
+            products[start:stop] = np.einsum("nd,nd->n", V[far], V[near])
+
+        run_blocks(block, len(self), _BLOCK, self.n_jobs)
+        return np.asarray(lengths4[plus] + lengths4[minus] - 2 * np.square(products))
+
     def combine(self, weights: Reals) -> Reals:
         """Return ``Σ weights[l] Xₗ``."""
         if self.sides is not None:

@@ -14,7 +14,7 @@ from likewise._threads import run_blocks, single_threaded_blas
 Reals = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-_TILE = 96
+_TILE = 192
 _ROWS = 4096
 _NEGLIGIBLE = 0.01
 

@@ -11,6 +11,7 @@
 
 #include "bregman.hpp"
 #include "energy.hpp"
+#include "margin_sweep.hpp"
 #include "near_softmax.hpp"
 #include "softmax.hpp"
 
@@ -29,6 +30,12 @@ using Indices = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device
 
 void require(bool holds, const char* otherwise) {
     if (!holds) throw std::invalid_argument(otherwise);
+}
+
+void require_range(const Indices& numbers, size_t end, const char* otherwise) {
+    for (size_t k = 0; k < numbers.shape(0); ++k)
+        if (numbers.data()[k] < 0 || numbers.data()[k] >= static_cast<int64_t>(end))
+            throw nb::index_error(otherwise);
 }
 
 void require_anchors(size_t m, size_t n, const Indices& anchors, const Indices& own_start,
@@ -153,6 +160,36 @@ void invaded_hinges(Rows distances, Indices class_start, Rows radii, Matrix out)
                              out.data());
 }
 
+double margin_sweep(Matrix M, Rows V, Indices plus, std::optional<Indices> minus, Reals sign,
+                    Reals curvature, Vector multipliers, Vector slopes, Indices order, double b,
+                    double top, double softness, double weight) {
+    const size_t n = sign.shape(0);
+    require(M.shape(0) == M.shape(1) && M.shape(0) == V.shape(1),
+            "M must be square with a row a feature of V.");
+    require(plus.shape(0) == n && (!minus || minus->shape(0) == n) && curvature.shape(0) == n &&
+                multipliers.shape(0) == n && slopes.shape(0) == n,
+            "plus, minus, curvature, multipliers and slopes must have one value a constraint.");
+    require_range(plus, V.shape(0), "plus and minus must be row numbers of V.");
+    if (minus) require_range(*minus, V.shape(0), "plus and minus must be row numbers of V.");
+    require_range(order, n, "order must have numbers of constraints.");
+    const likewise::MarginSweep sweep{M.data(),
+                                      static_cast<int64_t>(V.shape(1)),
+                                      V.data(),
+                                      plus.data(),
+                                      minus ? minus->data() : nullptr,
+                                      sign.data(),
+                                      curvature.data(),
+                                      multipliers.data(),
+                                      slopes.data(),
+                                      order.data(),
+                                      static_cast<int64_t>(order.shape(0)),
+                                      top,
+                                      softness,
+                                      weight};
+    nb::gil_scoped_release unlocked;
+    return likewise::margin_sweep(sweep, b);
+}
+
 }  // namespace
 
 void bind_batch(nb::module_& m) {
@@ -176,4 +213,9 @@ void bind_batch(nb::module_& m) {
     m.def("invaded_hinges", &invaded_hinges, nb::arg("distances").noconvert(),
           nb::arg("class_start").noconvert(), nb::arg("radii").noconvert(),
           nb::arg("out").noconvert());
+    m.def("margin_sweep", &margin_sweep, nb::arg("M").noconvert(), nb::arg("V").noconvert(),
+          nb::arg("plus").noconvert(), nb::arg("minus").noconvert().none(),
+          nb::arg("sign").noconvert(), nb::arg("curvature").noconvert(),
+          nb::arg("multipliers").noconvert(), nb::arg("slopes").noconvert(),
+          nb::arg("order").noconvert(), "b"_a, "top"_a, "softness"_a, "weight"_a);
 }

@@ -1,0 +1,128 @@
+"""Coordinate ascent on the multipliers of a margin problem over all symmetric matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise import _kernels
+from likewise.solvers._margin_run import MarginRun
+from likewise.solvers._protocols import Status
+
+Reals = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+_LANES = 8  # features are padded to whole vectors, so that no row has to be copied
+_FEWEST, _MOST = 4, 40  # sweeps between two looks at all constraints
+_VISITS = 4.0  # of a constraint, on average, between two looks
+_BAND = 0.25  # of its usual change: how far from mattering a slope still counts
+_WORTH_IT = 0.5  # share of the interior-point method's work that may be spent in vain
+_NEWTON_STEPS = 25  # that the interior-point method takes, more or less
+_SLOWER = 8.0  # a multiplication in a sweep against one in a product of large matrices
+
+
+class CoordinateAscent:
+    """Sweeps that make one multiplier after the other best, with M explicit.
+
+    A visit costs d² multiplications however many constraints there are, so that a good start and
+    the many multipliers that end at a bound come cheap. Those that rest at a bound are left out
+    until a look at all constraints says that they might move. b follows as in the method of
+    multipliers: the sum of all λh is charged for, and b moves until it is zero.
+
+    Parameters
+    ----------
+    run : MarginRun
+        The problem, and the record of all steps.
+    start : array of shape (n_constraints,), optional
+        Multipliers to begin with.
+    """
+
+    def __init__(self, run: MarginRun, start: Reals | None) -> None:
+        self.run, self.problem, self.matrices = run, run.problem, run.problem.matrices
+        C, loss = self.problem.C, self.problem.loss
+        self.top = C * loss.largest_slope
+        self.softness = float(loss.conjugate_curvature(np.ones(1))[0]) / C
+        self.curvature = self.matrices.squared_norms()
+        usual = float(np.median(self.curvature))
+        self.weight = usual if self.matrices.free_threshold else 0.0
+        d = self.matrices.differences.shape[1]
+        self.V = np.pad(self.matrices.differences, ((0, 0), (0, -d % _LANES)))
+        everyone = np.arange(len(self.matrices))
+        sides: tuple[Index, Index | None] = self.matrices.sides or (everyone, None)
+        self.plus, self.minus = sides
+        self.multipliers = np.zeros(len(everyone)) if start is None else np.minimum(start, self.top)
+        self.slopes = np.zeros(len(everyone))
+        self.b = 0.0
+        self.random = np.random.RandomState(0)
+
+    def take(self) -> Status | None:
+        """Sweep until the end, or (None) until an interior-point method is the better choice."""
+        n, d = len(self.matrices), len(self.run.M)
+        work, affordable = 0.0, _WORTH_IT * _newton_work(n, d * (d + 1) // 2)
+        self._even_out()
+        face, q = self.run.point(self.multipliers)
+        self.slopes = self._slopes(q)
+        active = np.arange(n)
+        while True:
+            sweeps = int(np.clip(_VISITS * n / max(len(active), 1), _FEWEST, _MOST))
+            self._sweep(face.point, active, sweeps)
+            work += _SLOWER * sweeps * len(active) * float(d * d)
+            self._even_out()
+            face, q = self.run.point(self.multipliers)
+            before, self.slopes = self.slopes, self._slopes(q)
+            ended = self.run.record(self.multipliers, face.point, q)
+            if ended is not None:
+                return ended
+            if work > affordable:
+                return None
+            active = self._may_move(_BAND * float(np.sqrt(np.mean((self.slopes - before) ** 2))))
+
+    def _sweep(self, M: Reals, active: Index, times: int) -> None:
+        d, width = len(M), self.V.shape[1]
+        padded = np.zeros((width, width))
+        padded[:d, :d] = M
+        for _ in range(times):
+            self.b = _kernels.margin_sweep(
+                padded,
+                self.V,
+                self.plus,
+                self.minus,
+                self.matrices.sign,
+                self.curvature,
+                self.multipliers,
+                self.slopes,
+                active[self.random.permutation(len(active))],
+                b=self.b,
+                top=self.top,
+                softness=self.softness,
+                weight=self.weight,
+            )
+
+    def _slopes(self, q: Reals) -> Reals:
+        """Return what the dual objective loses by a little more of each multiplier."""
+        slopes = self.matrices.sign * (q + self.b) - 1 + self.softness * self.multipliers
+        return np.asarray(slopes)
+
+    def _may_move(self, band: float) -> Index:
+        """Return the constraints that are not at rest, or are nearly not."""
+        rests = (self.multipliers <= 0) & (self.slopes > band)
+        rests |= (self.multipliers >= self.top) & (self.slopes < -band)
+        return np.flatnonzero(~rests)
+
+    def _even_out(self) -> None:
+        """Make ``Σ λh = 0`` by the multipliers between their bounds, where they can."""
+        if not self.matrices.free_threshold:
+            return
+        excess = float(self.multipliers @ self.matrices.sign)
+        heavy = (self.matrices.sign * excess > 0) & (self.multipliers > 0)
+        between = heavy & (self.multipliers < self.top)
+        takers = between if self.multipliers[between].sum() > abs(excess) else heavy
+        total = float(self.multipliers[takers].sum())
+        if total > 0:
+            self.multipliers[takers] *= 1 - abs(excess) / total
+
+
+def _newton_work(n: int, size: int) -> float:
+    """Return the multiplications of an interior-point method, about."""
+    smaller = min(n, size)
+    return _NEWTON_STEPS * (float(n) * size * smaller / 2 + smaller**3 / 6)
