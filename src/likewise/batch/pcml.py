@@ -36,11 +36,11 @@ class PCML(PairMarginLearner):
     tol : float
         Relative duality gap to reach: the objective is then within this share of the minimum.
     max_iter : int
-        Newton steps allowed, in all.
+        Steps allowed, in all: rounds of coordinate ascent and Newton steps.
     n_jobs : int or None
         Threads; None uses all cores. The answer does not depend on it.
     warm_start : bool
-        Begin with the constraints that mattered in the last fit, such as that of a smaller C.
+        Begin with the multipliers of the last fit, such as that of a smaller C.
     verbose : int
         1 shows a progress bar.
 

@@ -1,4 +1,4 @@
-"""Coordinate ascent on the multipliers of a margin problem over all symmetric matrices."""
+"""Coordinate ascent on the multipliers of a margin problem."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ _FEWEST, _MOST = 4, 40  # sweeps between two looks at all constraints
 _VISITS = 4.0  # of a constraint, on average, between two looks
 _BAND = 0.25  # of its usual change: how far from mattering a slope still counts
 _WORTH_IT = 0.5  # share of the interior-point method's work that may be spent in vain
+_ROUNDS = 10  # between two guesses how long it will take
 _NEWTON_STEPS = 25  # that the interior-point method takes, more or less
 _SLOWER = 8.0  # a multiplication in a sweep against one in a product of large matrices
 
@@ -28,6 +29,9 @@ class CoordinateAscent:
     the many multipliers that end at a bound come cheap. Those that rest at a bound are left out
     until a look at all constraints says that they might move. b follows as in the method of
     multipliers: the sum of all λh is charged for, and b moves until it is zero.
+
+    Over a smaller cone than all symmetric matrices, M is the projection of ``A(λ)``: that plus a
+    matrix Y, which is the best for λ. After every sweep with Y fixed, Y is made the best again.
 
     Parameters
     ----------
@@ -64,7 +68,9 @@ class CoordinateAscent:
         self.slopes = self._slopes(q)
         active = np.arange(n)
         while True:
-            sweeps = int(np.clip(_VISITS * n / max(len(active), 1), _FEWEST, _MOST))
+            sweeps = 1
+            if face.basis is None:
+                sweeps = int(np.clip(_VISITS * n / max(len(active), 1), _FEWEST, _MOST))
             self._sweep(face.point, active, sweeps)
             work += _SLOWER * sweeps * len(active) * float(d * d)
             self._even_out()
@@ -73,9 +79,23 @@ class CoordinateAscent:
             ended = self.run.record(self.multipliers, face.point, q)
             if ended is not None:
                 return ended
-            if work > affordable:
+            if work + self._still_needed(work) > affordable:
                 return None
-            active = self._may_move(_BAND * float(np.sqrt(np.mean((self.slopes - before) ** 2))))
+            change = float(np.sqrt(np.mean(np.square(self.slopes - before))))
+            active = self._may_move((_BAND if face.basis is None else 1.0) * change)
+
+    def _still_needed(self, work: float) -> float:
+        """Return the work to the end, if the gap goes on to fall as it did in the last rounds."""
+        steps = len(self.run.primal)
+        if steps >= self.run.max_iter // 2:
+            return np.inf
+        if steps % _ROUNDS:
+            return 0.0
+        now, then = (1 - self.run.dual[place] / self.run.primal[place] for place in (-1, -_ROUNDS))
+        if now >= then:
+            return np.inf
+        rounds = _ROUNDS * np.log(now / self.run.tol) / np.log(then / now)
+        return float(work / steps * rounds)
 
     def _sweep(self, M: Reals, active: Index, times: int) -> None:
         d, width = len(M), self.V.shape[1]

@@ -35,8 +35,8 @@ def interior_point(
     bounds and their complementarity driven to zero (Mehrotra's predictor and corrector). The
     cone enters through the slope of its projection. Where the constraints are many, and most of
     them may rest at 0, the method begins with some and adds those that are broken; the gap is
-    always that of the whole problem. Where M may be any symmetric matrix, coordinate ascent on
-    the multipliers comes before all this, and often reaches the gap in less time.
+    always that of the whole problem. Coordinate ascent on the multipliers comes before all this,
+    and often reaches the gap in less time.
 
     Parameters
     ----------
@@ -71,13 +71,12 @@ def _solve(run: MarginRun, start: Reals | None) -> Status:
     everything = np.arange(n)
     if n <= WORTH_SPLITTING or not problem.loss.reaches_zero:
         return NewtonSteps(run, everything).take() or "stalled"
+    ended = CoordinateAscent(run, start).take()
+    if ended is not None:
+        return ended
     face = problem.cone.face(run.M)
-    if face.basis is None:  # all symmetric matrices
-        ended = CoordinateAscent(run, start).take()
-        if ended is not None:
-            return ended
-        if n * face.size <= _COORDINATES_KEPT:
-            return NewtonSteps(run, everything).take() or "stalled"
+    if face.basis is None and n * face.size <= _COORDINATES_KEPT:
+        return NewtonSteps(run, everything).take() or "stalled"
     chosen = sample(problem.matrices, FIRST_SET) if start is None else np.flatnonzero(start)
     while True:
         steps = NewtonSteps(run, chosen)
