@@ -54,7 +54,8 @@ docs: $(VENV)/.docs
 sanitize: check-tools
 	$(PYTHON) -m venv .venv-sanitize
 	.venv-sanitize/bin/python -m pip install -q --disable-pip-version-check \
-	  -C cmake.define.LIKEWISE_SANITIZE=ON -C build-dir=build/sanitize ".[test]"
+	  --config-settings=cmake.define.LIKEWISE_SANITIZE=ON \
+	  --config-settings=build-dir=build/sanitize ".[test]"
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1 \
 	  .venv-sanitize/bin/python -m pytest -q -p no:cacheprovider tests/_kernels
