@@ -177,6 +177,27 @@ def test_trees_find_what_comparing_finds(d, place, scale, dtype, monkeypatch):
     assert len(found[0]) > 1000
 
 
+@pytest.mark.parametrize(
+    ("n", "d", "n_classes", "trees"),
+    [(400, 3, 2, True), (400, 4, 2, False), (200, 3, 2, False), (400, 3, 8, False)],
+)
+def test_trees_are_taken_for_many_rows_of_few_features_and_classes(
+    monkeypatch, n, d, n_classes, trees
+):
+    monkeypatch.setattr(_radius, "_TREE_LEAST_ROWS", 300)
+    monkeypatch.setattr(_radius, "_TREE_LEAST_ROWS_A_CLASS", 60)
+    taken = []
+    scan = _radius._scan_trees
+    monkeypatch.setattr(_radius, "_scan_trees", lambda *a, **k: taken.append(1) or scan(*a, **k))
+    Z, labels = np.random.default_rng(0).normal(size=(n, d)), np.arange(n) % n_classes
+    found = within_radius_of_other_class(Z, labels, 0.05)
+    assert bool(taken) == trees
+    for part, expected in zip(
+        found, within_radius_of_other_class(Z, labels, 0.05, algorithm="brute"), strict=True
+    ):
+        np.testing.assert_array_equal(part, expected)
+
+
 @pytest.mark.parametrize("labels", [np.int8, np.uint16, bool])
 def test_radius_search_takes_any_integer_codes(labels):
     Z = np.arange(4.0)[:, None]

@@ -15,9 +15,11 @@ from likewise.neighbors._rows import Algorithm, by_tree, matrix_of
 Reals = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-# Up to this many features, and from this many rows on, trees beat comparing all rows (measured).
+# Up to this many features, and from this many rows on, trees beat comparing all rows (measured);
+# each class has a tree that the rows of all others ask, so many classes want more rows.
 _TREE_FEATURES = 3
 _TREE_LEAST_ROWS = 300_000
+_TREE_LEAST_ROWS_A_CLASS = 60_000
 _TREE_LEAF = 16
 _TREE_ROWS = 4096
 _FIRST_LOOK = 4
@@ -70,9 +72,15 @@ def within_radius_of_other_class(
     radii = np.asarray(radius2, dtype=np.float64)
     radii = np.full(len(rows), radii) if radii.ndim == 0 else radii
     codes, radii = np.ascontiguousarray(codes, dtype=np.int64), np.ascontiguousarray(radii)
-    few = rows.shape[1] <= _TREE_FEATURES and len(rows) >= _TREE_LEAST_ROWS
-    scan = _scan_trees if by_tree(algorithm, few) else _kernels.radius_scan
+    scan = _scan_trees if by_tree(algorithm, _trees_win(rows, codes)) else _kernels.radius_scan
     return scan(rows, codes, radii, max_pairs=max_pairs, n_jobs=n_jobs)
+
+
+def _trees_win(rows: NDArray[Any], codes: Indices) -> bool:
+    """Return whether rows are many and features few enough for trees to be faster."""
+    if rows.shape[1] > _TREE_FEATURES or len(rows) < _TREE_LEAST_ROWS:
+        return False
+    return len(rows) >= _TREE_LEAST_ROWS_A_CLASS * len(np.unique(codes))
 
 
 def _scan_trees(
