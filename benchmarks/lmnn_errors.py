@@ -52,7 +52,7 @@ class LMNNErrors(Benchmark):
         return {"final_s": measured.get("final_s", measured["warm_s"])}
 
 
-@benchmark("lmnn-errors-letter", datasets=["letter"], seeds=range(5), repeats=1)
+@benchmark("lmnn-errors-letter", datasets=["letter"], seeds=range(5), repeats=1, budget_s=300)
 class LMNNErrorsOnLetter(LMNNErrors):
     """Errors on 30 % of the letters, means of 5 splits; Table 1 of LMNN's paper has means of 10.
 

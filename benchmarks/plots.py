@@ -40,6 +40,8 @@ def draw(results: Results, path: Path, label: Any) -> None:
     axes.set(xscale="log", yscale="log", xlabel=results["plot"]["over"], ylabel="seconds")
     for measure, points in growth(results).items():
         x, y = np.array(points).T
+        axes.set_xticks(x, [f"{value:,.0f}" for value in x])
+        axes.set_xticks([], minor=True)
         power = results["plot"]["powers"][measure]
         measured = f"{label(measure)}, measured power {fitted_power(points):.2f}"
         (line,) = axes.plot(x, y, "o-", label=measured)
