@@ -49,7 +49,8 @@ LIKEWISE_INLINE double exp_of(double x) {
     const double high = (1.0 / 40320 + r * (1.0 / 362880)) +
                         r2 * (1.0 / 3628800 + r * (1.0 / 39916800)) + r4 * (1.0 / 479001600);
     const double p = low + r8 * high;
-    return double_of(bits_of(p) + (bits_of(shifted) << 52));
+    const uint64_t exponent = static_cast<uint64_t>(bits_of(shifted)) << 52;
+    return double_of(static_cast<int64_t>(static_cast<uint64_t>(bits_of(p)) + exponent));
 }
 
 // Distances instead of products; returns the bits of the least. Bits of doubles that are not
