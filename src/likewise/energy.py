@@ -69,7 +69,7 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
     invaders : bool
         Whether the second sum counts: training rows inside the margin that the point would have.
         Under a wrong label that margin is wide, and this sum outweighs the others; without it
-        errors were fewer on the data that we tried.
+        errors are often fewer.
     n_jobs : int, optional
         Threads; None uses all cores. The result does not depend on it.
 
