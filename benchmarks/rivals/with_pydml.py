@@ -11,9 +11,11 @@ def lmnn(threads, n_neighbors=3):
 
 
 def mcml(threads):
+    import numpy as np
     from dml import MCML
 
     def fit(data):
-        return {"L": MCML().fit(data["X"], data["y"]).transformer()}
+        # Where rounding made an eigenvalue of M negative, its root is imaginary, and tiny.
+        return {"L": np.real(MCML().fit(data["X"], data["y"]).transformer())}
 
     return fit

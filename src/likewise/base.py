@@ -105,24 +105,27 @@ class Learner(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         problem: Any,
         start: Array | None,
         fitted: Callable[[Array], dict[str, Any]],
+        *,
+        max_iter: int | None = None,
         **options: Any,
     ) -> Solution:
         """Run `solver` under the eyes of the progress bar and of scikit-learn's callbacks.
 
         `fitted` turns a point of the solver into the attributes of a model that could be used if
-        learning stopped there. Sets what the solver has to say of its end, and warns unless it
-        converged.
+        learning stopped there. `max_iter` stands in for the parameter where that may be None. Sets
+        what the solver has to say of its end, and warns unless it converged.
         """
         title, shown = type(self).__name__, bool(self.verbose)
+        max_iter = max_iter or self.max_iter
         # Held here once: to limit BLAS anew in every product of a small problem takes longer
         # than the product.
-        with single_threaded_blas(), progress(title, self.max_iter, shown=shown) as report:
+        with single_threaded_blas(), progress(title, max_iter, shown=shown) as report:
 
             def watcher(iteration: Iteration) -> bool:
                 report(iteration.number, objective=iteration.value)
                 return self._call_back(functools.partial(fitted, iteration.x))
 
-            found = solver(problem, start, max_iter=self.max_iter, watcher=watcher, **options)
+            found = solver(problem, start, max_iter=max_iter, watcher=watcher, **options)
         if found.status == "failed":
             raise ValueError(
                 f"{type(self).__name__} found no finite objective at its start "

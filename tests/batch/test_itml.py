@@ -179,6 +179,12 @@ def test_equal_rows_are_refused():
         lw.ITML().fit_pairs([[1.0], [1.0]], [[0, 1]], [True])
 
 
+def test_pairs_of_equal_rows_only_are_refused():
+    X = [[0.0], [0.0], [1.0], [1.0]]
+    with pytest.raises(ValueError, match="No pair has two different rows, but ITML needs one"):
+        lw.ITML(bounds=(1, 2)).fit_pairs(X, [[0, 1], [2, 3]], [True, True])
+
+
 def test_equal_rows_marked_different_are_refused():
     X = [[0.0], [1.0], [1.0], [3.0]]
     with pytest.raises(ValueError, match=r"pairs\[1\] is marked different, but its rows 1 and 2"):

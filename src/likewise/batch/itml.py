@@ -133,6 +133,8 @@ class ITML(PairLearner):
         V = np.subtract(X[first], X[second], dtype=np.float64)
         # Equal rows are as near as can be: a pair of them that is alike asks for nothing.
         told = V.any(axis=1)
+        if not told.any():
+            raise ValueError("No pair has two different rows, but ITML needs one to learn from.")
         V, same = V[told], pairs.same[order][told]
         # In other units of X distances and bounds change alike, and M stays; a power of two is
         # exact, and keeps squares from overflowing.

@@ -24,6 +24,7 @@ from likewise.objectives import NCAObjective, NeighbourChoice
 from likewise.solvers import adam, lbfgs
 
 _MANY_ROWS = 50_000  # from here on mini-batches get farther in the same time
+_STEPS, _PASSES = 100, 5  # a pass over many rows takes as long as a few steps on all of them
 _LEARNING_RATE = 0.03
 
 
@@ -54,8 +55,8 @@ class NCA(MetricLearner):
         ``"auto"`` takes mini-batches from 50 000 rows on.
     batch_size : int
         Rows of a mini-batch.
-    max_iter : int
-        Steps of L-BFGS, or passes over the rows.
+    max_iter : int, optional
+        Steps of L-BFGS, or passes over the rows; None is 100 steps, or 5 passes.
     tol : float
         Stop when a step (or pass) improves the objective by less than this share of it.
     random_state : int, RandomState or None
@@ -97,7 +98,7 @@ class NCA(MetricLearner):
         "shrinkage": non_negative(),
         "solver": one_of("auto", "lbfgs", "adam"),
         "batch_size": at_least(1),
-        "max_iter": at_least(1),
+        "max_iter": either(none(), at_least(1)),
         "tol": non_negative(),
         "n_jobs": job_count(),
     }
@@ -109,8 +110,8 @@ class NCA(MetricLearner):
         init: Literal["auto", "identity", "pca", "fda"] | ArrayLike = "auto",
         shrinkage: float = 0.0,
         solver: Literal["auto", "lbfgs", "adam"] = "auto",
-        batch_size: int = 256,
-        max_iter: int = 100,
+        batch_size: int = 1024,
+        max_iter: int | None = None,
         tol: float = 1e-6,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
@@ -162,8 +163,9 @@ class NCA(MetricLearner):
 
     def _solver(self, n_rows: int) -> tuple[Any, dict[str, Any]]:
         if self.solver == "lbfgs" or (self.solver == "auto" and n_rows < _MANY_ROWS):
-            return lbfgs, {"tol": self.tol}
+            return lbfgs, {"max_iter": self.max_iter or _STEPS, "tol": self.tol}
         return adam, {
+            "max_iter": self.max_iter or _PASSES,
             "tol": self.tol,
             "batch_size": min(self.batch_size, n_rows),
             "learning_rate": _LEARNING_RATE,

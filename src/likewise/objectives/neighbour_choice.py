@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 
 from likewise import _kernels
 from likewise._memory import require_memory
-from likewise._threads import run_blocks, single_threaded_blas
+from likewise._threads import count_threads, run_blocks, single_threaded_blas
 from likewise.objectives._rows import product_over_rows
 
 Array = NDArray[Any]
 Index = NDArray[np.int64]
 
 _GROUPS = 16  # sums over rows are taken in so many parts, whatever the number of threads
-_BLOCK_BYTES = 1 << 23  # of the block of distances that a thread works on
+_BLOCK_BYTES = 1 << 23  # of the block of distances that a thread works on, if high enough
+_LEAST_HEIGHT = 128  # with fewer rows a product is mostly spent on reading what it multiplies
 # Where a smaller share of the others counts, finding them first is faster (measured).
 _FEW = 0.1
 _ASKED = 32  # rows that are asked what that share is
@@ -113,8 +114,9 @@ class NeighbourChoice:
     def of(cls, X: Array, codes: Index, n_jobs: int | None = None, *, size: float = 1.0) -> Self:
         """Sort and centre rows with class codes 0…c-1, and divide them by `size`."""
         n_rows, n_features = X.shape
+        blocks = max(_BLOCK_BYTES, 8 * _LEAST_HEIGHT * n_rows)
         require_memory(
-            8.0 * (4 * n_rows * n_features + _GROUPS * n_rows) + 4 * _BLOCK_BYTES,
+            8.0 * (4 * n_rows * n_features + _GROUPS * n_rows) + count_threads(n_jobs) * blocks,
             f"Comparing {n_rows} rows of {n_features} features with each other",
         )
         order = np.argsort(codes, kind="stable")
@@ -190,7 +192,7 @@ class NeighbourChoice:
         sqnorm = np.einsum("ij,ij->i", Z, Z)
         screen = _Screen.of(Z, sqnorm) if _few_count(Z, sqnorm, anchors) else None
         dtype = np.dtype(np.float64 if screen is None else np.float32)
-        height = max(8, _BLOCK_BYTES // (dtype.itemsize * n_rows))
+        height = max(_LEAST_HEIGHT, _BLOCK_BYTES // (dtype.itemsize * n_rows))
 
         def group(start: int, stop: int) -> tuple[Array, Array | None]:
             columns = np.zeros(n_rows)
