@@ -36,7 +36,7 @@ layers: $(VENV)/.test
 tests: $(VENV)/.test
 	$(BIN)/python -m pytest -q -n 2 -m "not slow"
 
-# The same kernels and the same contract without compiled code.
+# The same kernels and our part of the contract without compiled code.
 twins: $(VENV)/.test
 	LIKEWISE_KERNELS=numpy $(BIN)/python -m pytest -q -n 2 -m "not slow" \
 	  tests/_kernels tests/online tests/test_neighbors.py tests/test_contract.py
