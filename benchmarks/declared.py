@@ -10,6 +10,7 @@ from benchmarks import (
     nca,
     pair_streams,
     radius_search,
+    svm_errors,
     svm_metrics,
 )
 
@@ -23,5 +24,6 @@ __all__ = [
     "nca",
     "pair_streams",
     "radius_search",
+    "svm_errors",
     "svm_metrics",
 ]

@@ -12,9 +12,9 @@ from likewise.constraints import doublets
 @benchmark(
     "doublet-svm",
     datasets=["standard-segment", "standard-satimage", "standard-letter-16000"],
-    repeats=1,
+    repeats=3,
     threads=2,
-    budget_s=280,
+    budget_s=360,
 )
 class AgainstLibsvm(Benchmark):
     """The SVM on pairs of doublet-SVM, C = 1, two of each kind a row: to 1e-4 of the best dual.
