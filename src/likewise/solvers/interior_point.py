@@ -15,7 +15,8 @@ from likewise.solvers._protocols import Solution, Status, Watcher
 Reals = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-WORTH_SPLITTING = 2048  # constraints
+_WORTH_SWEEPING = 256  # constraints
+WORTH_SPLITTING = 2048
 FIRST_SET = 512
 _COORDINATES_KEPT = 2**25  # entries; they do not change from step to step
 _NEARLY = 0.1  # beyond the margin of 1
@@ -69,13 +70,13 @@ def interior_point(
 def _solve(run: MarginRun, start: Reals | None) -> Status:
     problem, n = run.problem, len(run.problem.matrices)
     everything = np.arange(n)
-    if n <= WORTH_SPLITTING or not problem.loss.reaches_zero:
-        return NewtonSteps(run, everything).take() or "stalled"
-    ended = CoordinateAscent(run, start).take()
-    if ended is not None:
-        return ended
+    if n > _WORTH_SWEEPING and problem.loss.reaches_zero:
+        ended = CoordinateAscent(run, start).take()
+        if ended is not None:
+            return ended
     face = problem.cone.face(run.M)
-    if face.basis is None and n * face.size <= _COORDINATES_KEPT:
+    kept = face.basis is None and n * face.size <= _COORDINATES_KEPT
+    if n <= WORTH_SPLITTING or kept or not problem.loss.reaches_zero:
         return NewtonSteps(run, everything).take() or "stalled"
     chosen = sample(problem.matrices, FIRST_SET) if start is None else np.flatnonzero(start)
     while True:
