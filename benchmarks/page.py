@@ -28,10 +28,11 @@ HEAD = """\
 Made by `python -m benchmarks page` from the JSON files beside it; do not edit.
 
 Each rival runs in a fresh process, on the same arrays, with the same number of threads; rivals take
-turns. *Warm* is a second call in the same process; *cold* is the import and the first call (NumPy
-itself is imported before the clock starts); *CPU* is the processor time of the warm call, all
-threads together; *peak* is the most memory the process ever held, of which *after imports* is what
-it held, with its data, before the first call. Numbers are medians (of errors: means over splits),
+turns. *Warm* is a second call in the same process, or the median of up to nine where one takes a
+moment; *cold* is the import and the first call (NumPy itself is imported before the clock starts);
+*CPU* is the processor time of the warm call, all threads together; *peak* is the most memory the
+process ever held, of which *after imports* is what it held, with its data, before the first call.
+Numbers are medians (of errors: means over splits),
 with the lowest and the highest run in brackets; × is the ratio to ours, so above 1 we are better.
 Ratios, not times, carry over to other machines. Runs wait until other programs use less than a
 tenth of a core, and are made again if one used more meanwhile; patience has an end, so disturbed

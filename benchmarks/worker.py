@@ -46,7 +46,9 @@ def main(job_path):
     warm_s = first_s
     # Beyond this a second call would double the bill and tell nothing new.
     if first_s < job["warm_below_s"]:
-        _, warm_s, cpu_s = timed(call, data)
+        # A call of milliseconds is made several times: one of them may meet an interrupt.
+        calls = [timed(call, data)[1:] for _ in range(max(1, min(9, int(0.3 / first_s))))]
+        warm_s, cpu_s = sorted(calls)[len(calls) // 2]
 
     reply = {
         "cold_s": import_s + first_s,

@@ -40,5 +40,7 @@ def refuse_equal_different(X: Array, pairs: Pairs) -> None:
 
 
 def _equal_and_different(X: Array, pairs: Pairs) -> NDArray[np.bool_]:
-    first, second = pairs.index.T
-    return np.asarray(~pairs.same & (X[first] == X[second]).all(axis=1))
+    wrong = ~pairs.same
+    first, second = pairs.index[wrong].T
+    wrong[wrong] = (X[first] == X[second]).all(axis=1)
+    return wrong

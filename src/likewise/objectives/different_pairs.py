@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -18,6 +18,7 @@ Array = NDArray[Any]
 Index = NDArray[np.int64]
 
 _BLOCK_PAIRS = 2048
+_KEPT = 1 << 22  # numbers
 
 
 class Spread(Protocol):
@@ -109,30 +110,40 @@ class WeightedFeatures:
     X: Array
     first: Index
     second: Index
+    kept: Array | None = None  # all squared differences, where they take little room
 
     @classmethod
     def of(cls, X: Array, pairs: Pairs) -> Self:
         """Take the pairs that are different, and of X only the rows they need."""
-        return cls(*_different(X, pairs))
+        found = cls(*_different(X, pairs))
+        if found.first.size * X.shape[1] > _KEPT:
+            return found
+        return replace(found, kept=found._squares(0, len(found.first)))
 
     def value_slope_and_curvature(self, weights: Array) -> tuple[float, Array, Array]:
         """Return the value, its slope, and minus its second derivative."""
 
         def block(start: int, stop: int) -> tuple[float, Array, Array]:
-            squares = self.X[self.first[start:stop]]
-            squares -= self.X[self.second[start:stop]]
-            squares *= squares
+            squares = self._squares(start, stop)
             roots = np.sqrt(squares @ weights)
             # Rows that are equal in all features that have weight stay so, whatever the weights.
             slopes = np.divide(0.5, roots, out=np.zeros_like(roots), where=roots > 0)
             # (√D)'' = -¼ D^(-3/2) = -2 (½ D^(-½))³
-            curvature = (squares * (2 * slopes**3)[:, None]).T @ squares
-            return float(roots.sum()), slopes @ squares, curvature
+            scaled = squares * np.sqrt(2 * slopes**3)[:, None]
+            return float(roots.sum()), slopes @ squares, scaled.T @ scaled
 
         values, slopes, curvatures = zip(
             *run_blocks(block, len(self.first), _BLOCK_PAIRS), strict=True
         )
         return math.fsum(values), np.sum(slopes, axis=0), np.sum(curvatures, axis=0)
+
+    def _squares(self, start: int, stop: int) -> Array:
+        if self.kept is not None:
+            return self.kept[start:stop]
+        squares = self.X[self.first[start:stop]]
+        squares -= self.X[self.second[start:stop]]
+        squares *= squares
+        return squares
 
 
 def _different(X: Array, pairs: Pairs) -> tuple[Array, Index, Index]:

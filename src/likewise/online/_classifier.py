@@ -54,8 +54,8 @@ from likewise.online._labels import (
 
 Array = NDArray[Any]
 
-_CHUNK = 4096  # rows taken at a time
-_CHUNK_BYTES = 2**26  # and no more of them than this, where sparse rows become dense ones
+_CHUNK = 32_768  # rows taken at a time
+_CHUNK_BYTES = 2**26  # and no more of them than this, once they are dense and double
 _MAP_BLOCK = 4096  # rows scored at a time
 
 
@@ -358,12 +358,10 @@ class OnlineClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         """Take rows, in a given order if there is one; return the margin of the last before."""
         n_rows = len(codes)
         rule, top2 = self._step_rule(), self._top2(state)
-        stride = _CHUNK
+        stride = max(1, min(_CHUNK, _CHUNK_BYTES // (8 * X.shape[1])))
         if is_sparse(X):
             X = _canonical(X)
-            if not isinstance(state.form, DiagonalForm | None):
-                stride = max(1, min(_CHUNK, _CHUNK_BYTES // (8 * X.shape[1])))
-            elif order is None:
+            if order is None and isinstance(state.form, DiagonalForm | None):
                 stride = n_rows  # to cut sparse rows is to copy them
         for start in range(0, n_rows, stride):
             part = slice(start, start + stride)
