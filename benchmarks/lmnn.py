@@ -144,7 +144,7 @@ class LMNNReach(LMNNFit):
 
 
 @benchmark(
-    "lmnn-reach-mnist", datasets=MNIST_SIZES, smoke=["mnist-164-2000"], repeats=2, budget_s=300
+    "lmnn-reach-mnist", datasets=MNIST_SIZES, smoke=["mnist-164-2000"], repeats=2, budget_s=180
 )
 class LMNNReachMNIST(LMNNReach):
     """The same as `lmnn-reach` on the first n training rows of MNIST; ours stops after 15 steps.

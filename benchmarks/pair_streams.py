@@ -160,7 +160,7 @@ class OneByOne(PairStream):
     targets = (Target("stream-64", "warm_s", times=3),)
 
 
-@benchmark("kernel-pola", datasets=["digits"], threads=1, repeats=1, budget_s=600)
+@benchmark("kernel-pola", datasets=["digits"], threads=1, repeats=1)
 class KernelPOLA(Benchmark):
     """POLA with the kernel exp(-γ‖x - z‖²): 2000 pairs of handwritten digits, as they come.
 

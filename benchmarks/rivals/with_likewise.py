@@ -272,7 +272,8 @@ def labelled_stream(threads, one_by_one=False):
                 X = sp.csr_matrix((data["values"], data["features"], data["starts"]), shape)
             for start in range(0, len(y), batch):
                 part = slice(start, start + batch)
-                model.partial_fit(X[part], y[part], classes=[-1, 1])
+                rows = X if batch >= len(y) else X[part]  # a slice of sparse rows is a copy
+                model.partial_fit(rows, y[part], classes=[-1, 1])
         return {"w": model.coef_[0], "n_updates": np.asarray(model.n_updates_)}
 
     return learn

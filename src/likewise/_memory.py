@@ -3,6 +3,8 @@
 from pathlib import Path
 
 _GIB = 2.0**30
+# Bytes of which to ask whether they are free takes longer than to learn from a few rows.
+_ALWAYS_THERE = 2**22
 
 
 def free_memory(root: Path = Path("/")) -> int | None:
@@ -45,7 +47,7 @@ def free_memory(root: Path = Path("/")) -> int | None:
 def require_memory(n_bytes: float, purpose: str, advice: str = "") -> None:
     """Raise MemoryError if ``n_bytes`` are more than this process can get.
 
-    Where the free memory is not known, nothing is refused.
+    Where the free memory is not known, nothing is refused, nor are a few megabytes.
 
     Parameters
     ----------
@@ -60,6 +62,8 @@ def require_memory(n_bytes: float, purpose: str, advice: str = "") -> None:
     --------
     >>> require_memory(1000, "An example")
     """
+    if n_bytes <= _ALWAYS_THERE:
+        return
     free = free_memory()
     if free is not None and n_bytes > free:
         raise MemoryError(

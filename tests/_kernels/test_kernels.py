@@ -351,8 +351,8 @@ def test_no_array_is_converted():
         *("scale", "limit", "panelled", "instructions", "panel", "begin", "end"),
         *("row", "column", "found", "blocks", "n", "pairs", "margin", "width"),
         *("b", "variant", "C", "slack", "tolerance", "max_updates", "count"),
-        *("label", "top2", "kind", "size", "positive", "negative", "R", "bias", "variance"),
-        *("gains", "share", "softness"),
+        *("label", "top2", "kind", "size", "positive", "negative", "R", "bias", "top"),
+        *("gains", "share", "softness", "weight"),
     }
 
 

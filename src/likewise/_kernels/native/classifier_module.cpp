@@ -95,9 +95,12 @@ int64_t csr_events(Matrix W, Matrix precision, Vector reach, Reals values, Featu
         require(starts.data()[i] <= starts.data()[i + 1], "starts must not decrease.");
     require(starts.data()[0] >= 0 && starts.data()[n] <= size_of(values),
             "starts must lie within values.");
-    for (int64_t j = starts.data()[0]; j < starts.data()[n]; ++j)
-        require(features.data()[j] >= 0 && features.data()[j] < width,
-                "features must be columns of W.");
+    int32_t lowest = 0, highest = -1;
+    for (int64_t j = starts.data()[0]; j < starts.data()[n]; ++j) {
+        lowest = std::min(lowest, features.data()[j]);
+        highest = std::max(highest, features.data()[j]);
+    }
+    require(lowest >= 0 && highest < width, "features must be columns of W.");
     nb::gil_scoped_release unlocked;
     const likewise::SparseRows rows{values.data(), features.data(), starts.data(), n, width, bias};
     const auto pass = likewise::sparse_events(models, p, rule, rows, labels.data(), top2);
