@@ -31,6 +31,7 @@ def test_the_power_is_the_slope_of_the_logarithms():
 
 
 def test_a_picture_is_drawn(results, tmp_path):
+    pytest.importorskip("matplotlib", reason="pictures need matplotlib")
     plots.draw(results, tmp_path / "growth.svg", label=str.upper)
     drawn = (tmp_path / "growth.svg").read_text()
     assert "SEARCH_S, measured power 2.00" in drawn
