@@ -10,7 +10,8 @@ import pytest
 
 from likewise import _kernels
 from likewise._kernels import ClassifierRule, classifier_common, classifier_reference
-from likewise._kernels.classifier_common import Kind, Sketch, padded
+from likewise._kernels.classifier_common import Kind, Sketch
+from likewise._kernels.common import padded
 
 if find_spec("likewise._kernels._native"):
     from likewise._kernels import _native, classifier_compiled

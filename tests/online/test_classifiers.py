@@ -10,6 +10,7 @@ from scipy.stats import ortho_group
 
 import likewise as lw
 from likewise.online import _classifier, _classifier_state, _covariance_blocks
+from likewise.online._classifier_state import ClassifierState, size_of
 
 FIRST_ORDER = [
     ("Perceptron", {}),
@@ -285,6 +286,21 @@ def test_low_rank_is_full_while_updates_are_few(name, options):
     assert full.n_updates_ > rank
     enough = made(name, options, covariance=30).partial_fit(X, y)
     assert_same_model(enough, full, 1e-8)  # as many rows as features lose nothing
+
+
+@pytest.mark.parametrize(("name", "options"), SECOND_ORDER, ids=str)
+def test_more_rows_than_features_are_not_kept(name, options):
+    X, y = stream(n=100, d=6)
+    many = made(name, options, covariance=10**6).partial_fit(X, y)
+    assert_same_model(many, made(name, options, covariance=6).partial_fit(X, y), 0.0)
+
+
+@pytest.mark.parametrize("covariance", [None, "diagonal", "full", 3, 50])
+def test_the_size_of_a_state_is_that_of_its_arrays(covariance):
+    state = ClassifierState.start(4, 20, covariance, 1.0)
+    held = [*vars(state).values(), *(vars(state.form).values() if state.form else ())]
+    numbers = sum(part.size for part in held if isinstance(part, np.ndarray))
+    assert size_of(4, 20, covariance) == pytest.approx(numbers, rel=0.06)
 
 
 @pytest.mark.parametrize("scale", [1e-8, 1e4, 1e8, 1e20, 1e40])

@@ -34,7 +34,6 @@ SUREST = 1e150  # no variance falls below its inverse, however fast confidence g
 # A row that was just learned is right by exactly the margin, up to rounding: nearer than this to
 # it is no loss, or a repeated row would be learned or not by chance.
 ROUNDING = 1e-10
-LANES = 8  # columns of a factor are padded to a multiple of this
 TRUSTED = 1e-6  # share of u without correlations below which its digits are not trusted
 PARALLEL = 1e-14  # share of a row outside of a basis below which it is rounding
 LOST = 1e-3  # share of u at a block's start below which differences have cost digits
@@ -137,11 +136,6 @@ def split(x: Reals, basis: Reals) -> tuple[Reals, Reals]:
     if len(basis) == len(x) or not np.sqrt(outside @ outside) > PARALLEL * np.sqrt(x @ x):
         outside[:] = 0
     return inside, outside
-
-
-def padded(width: int) -> int:
-    """Return `width` rounded up to whole vectors."""
-    return -(-width // LANES) * LANES
 
 
 def margins(scores: Reals, labels: Labels) -> Reals:

@@ -50,9 +50,8 @@ class Diagonal:
             if self.rule.bias and self.rule.kind is Kind.UNEVEN:
                 along[-1] *= self.reach[k]
             self.W[k] += y * tau * along
-        elif (
-            self.rule.kind is Kind.SECOND_ORDER_PERCEPTRON
-        ):  # w = Σv with v += y x: each weight is divided anew
+        elif self.rule.kind is Kind.SECOND_ORDER_PERCEPTRON:
+            # w = Σv with v += y x: each weight is divided anew.
             v = self.W[k] * self.precision[k] + y * x
             self.precision[k] = np.minimum(self.precision[k] + x * x, SUREST)
             self.W[k] = v / self.precision[k]

@@ -12,8 +12,15 @@ Indices = NDArray[np.int64]
 Reals = NDArray[np.float64]
 Singles = NDArray[np.float32]
 
+LANES = 8  # doubles that the compiled kernels take at a time
+
 # What a pair costs while the search runs: 17 bytes found, 24 returned.
 BYTES_PER_PAIR = 41
+
+
+def padded(width: int) -> int:
+    """Return `width` rounded up to whole vectors."""
+    return -(-width // LANES) * LANES
 
 
 class TooManyPairs(RuntimeError):  # noqa: N818 - it reads as what happened, and callers catch it

@@ -4,6 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from likewise._kernels.common import (
+    LANES,
     Floats,
     Indices,
     PairLimit,
@@ -18,7 +19,6 @@ from likewise._kernels.common import (
 )
 from likewise._threads import count_threads, run_blocks
 
-_LANES = 8  # squared differences are summed in eight lanes, as the compiled kernels sum them
 _BLOCK_VALUES = 1 << 20
 
 
@@ -195,9 +195,9 @@ def _sqdist(a: Floats, b: Floats) -> Reals:
     """Return the squared distances of rows, summed in the order that defines the last bit."""
     with np.errstate(over="ignore", under="ignore"):
         diff = np.subtract(a, b, dtype=np.float64)
-        lanes = np.zeros((len(diff), _LANES))
-        for k in range(0, diff.shape[1], _LANES):
-            part = diff[:, k : k + _LANES]
+        lanes = np.zeros((len(diff), LANES))
+        for k in range(0, diff.shape[1], LANES):
+            part = diff[:, k : k + LANES]
             lanes[:, : part.shape[1]] += part * part
         half = lanes[:, :4] + lanes[:, 4:]
         quarter = half[:, :2] + half[:, 2:]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from copy import deepcopy
-from typing import Any, ClassVar, NoReturn, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,19 +15,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from likewise._kernels import ClassifierRule
 from likewise._kernels.classifier_common import (
-    LONGEST2,
     EventLearner,
     Labels,
     Reals,
     margins,
-    padded,
 )
 from likewise._memory import require_memory
 from likewise._threads import run_blocks
 from likewise._validation import (
     TableLike,
     at_least,
-    check_finite,
     check_labelled,
     check_rows,
     codes_of,
@@ -41,15 +38,22 @@ from likewise.online._classifier_state import (
     DiagonalForm,
     UnlearnableError,
     advance,
-    is_sparse,
-    learnable,
     row_learner,
+    size_of,
 )
 from likewise.online._labels import (
     check_labels,
     codes_among,
     listed,
     understood_classes,
+)
+from likewise.online._rows import (
+    canonical,
+    check_size,
+    is_sparse,
+    learnable,
+    refuse_shape,
+    refuse_size,
 )
 
 Array = NDArray[Any]
@@ -137,7 +141,7 @@ class OnlineClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
             state, learn, label = self._prepare_row(row, y, classes)
         margin, mistake, updates = learn(row, label)
         if margin != margin:
-            _refuse_size(row[None], "x")
+            refuse_size(row[None], "x")
         state.n_events += 1
         state.n_updates += updates
         state.mistakes += mistake
@@ -180,7 +184,7 @@ class OnlineClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         self
         """
         X, codes, classes = check_labelled(self, X, y, accept_sparse=True)
-        _check_size(X)
+        check_size(X)
         random = check_random_state(self.random_state)
         state = self._begin(X.shape[1], len(classes))
         self._decide(classes, undecided=False)
@@ -321,12 +325,8 @@ class OnlineClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         width = n_features + bool(self.fit_intercept)
         n_models = 1 if n_classes == 2 else n_classes
         covariance = self.covariance
-        if isinstance(covariance, str | None):
-            each = {None: 1, "diagonal": 2, "full": 2 + padded(width)}[covariance]
-        else:
-            each = 1 + 4 * covariance
         require_memory(
-            2 * 8.0 * n_models * width * each,  # a batch is learned on a copy
+            2 * 8.0 * size_of(n_models, width, covariance),  # a batch is learned on a copy
             f"{type(self).__name__}, for weights and covariance={covariance!r} of "
             f"{n_features} features and {n_classes} classes,",
             "covariance='diagonal' needs least" if covariance not in (None, "diagonal") else "",
@@ -360,7 +360,7 @@ class OnlineClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         rule, top2 = self._step_rule(), self._top2(state)
         stride = max(1, min(_CHUNK, _CHUNK_BYTES // (8 * X.shape[1])))
         if is_sparse(X):
-            X = _canonical(X)
+            X = canonical(X)
             if order is None and isinstance(state.form, DiagonalForm | None):
                 stride = n_rows  # to cut sparse rows is to copy them
         for start in range(0, n_rows, stride):
@@ -371,13 +371,13 @@ class OnlineClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
             if order is None and (
                 is_sparse(rows) or not isinstance(state.form, DiagonalForm | None)
             ):
-                _check_size(rows)
+                check_size(rows)
             try:
                 scores = advance(
                     state, rows.astype(np.float64, copy=False), codes[part], top2, rule
                 )
             except UnlearnableError:
-                _refuse_size(rows, "X")
+                refuse_size(rows, "X")
         return float(margins(scores[-1:], codes[part][-1:])[0])
 
     # -- labels ----------------------------------------------------------------------------------
@@ -388,9 +388,9 @@ class OnlineClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         """Check a row and its label, and have everything at hand for more of the kind."""
         known = hasattr(self, "_state")
         if row.ndim != 1 or not row.size or (known and len(row) != self.n_features_in_):
-            _refuse_shape(row, self.n_features_in_ if known else None)
+            refuse_shape(row, self.n_features_in_ if known else None)
         if not learnable(row):
-            _refuse_size(row[None], "x")
+            refuse_size(row[None], "x")
         label = np.asarray([y])
         check_labels(label, 1)
         self._check_parameters()
@@ -435,31 +435,3 @@ class OnlineClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         self._undecided = undecided
         # Labels of which one may still turn out to be another are looked at one by one.
         self._code_of = {} if undecided else {c: i for i, c in enumerate(classes.tolist())}
-
-
-def _canonical(X: Any) -> Any:
-    """Return compressed rows in which no feature is stored twice."""
-    if X.has_canonical_format:
-        return X
-    X = X.copy()
-    X.sum_duplicates()
-    return X
-
-
-def _check_size(X: Any) -> None:
-    if not learnable(X.data if is_sparse(X) else X):
-        _refuse_size(X, "X")
-
-
-def _refuse_size(X: Any, name: str) -> NoReturn:
-    check_finite(X, name)
-    largest = np.abs(X.data if is_sparse(X) else X).max()
-    raise ValueError(
-        f"{name} holds values up to {largest:.3g}, but only rows of a length up to "
-        f"{LONGEST2**0.5:.0e} can be learned from."
-    )
-
-
-def _refuse_shape(row: Array, n_features: int | None) -> NoReturn:
-    wanted = "at least one feature" if n_features is None else f"{n_features} features"
-    raise ValueError(f"x has shape {row.shape}, but a vector of {wanted} is needed.")

@@ -10,24 +10,23 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from likewise import _files, _kernels
 from likewise._kernels import ClassifierRule
 from likewise._kernels.classifier_common import (
-    LONGEST2,
     EventLearner,
     Kind,
     Labels,
     Reals,
     Sketch,
     margins,
-    padded,
     predicted,
     split,
 )
+from likewise._kernels.common import padded
 from likewise._threads import single_threaded_blas
 from likewise.online._covariance_blocks import learn_in_blocks, likely, matrix_of
+from likewise.online._rows import is_sparse, learnable
 
 _NOTHING = np.empty((0, 0))
 _NO_LIMIT = 2**62
@@ -158,6 +157,7 @@ class SketchedForm:
     @classmethod
     def start(cls, n_models: int, width: int, variance: float, rank: int) -> SketchedForm:
         """Return the sketch of a multiple of the identity."""
+        rank = min(rank, width)  # more rows than features have nothing to tell
         room = 2 * rank
         return cls(
             rank,
@@ -281,6 +281,15 @@ class ClassifierState:
         return cls(np.zeros((n_models, width)), np.zeros(n_models), form)
 
 
+def size_of(n_models: int, width: int, covariance: str | int | None) -> float:
+    """Return how many numbers a state holds, about."""
+    if isinstance(covariance, str | None):
+        each = {None: 1, "diagonal": 2, "full": 2 + padded(width)}[covariance]
+        return float(n_models * width * each)
+    room = 2 * min(covariance, width)
+    return float(n_models * (width * (2 + room) + room * (room + padded(room))))
+
+
 def advance(
     state: ClassifierState, X: Any, labels: Labels, top2: bool, rule: ClassifierRule
 ) -> Reals:
@@ -334,17 +343,6 @@ def row_learner(state: ClassifierState, top2: bool, rule: ClassifierRule) -> Eve
 
 class UnlearnableError(Exception):
     """A row is not finite or too long; the state is spoiled."""
-
-
-def is_sparse(X: Any) -> bool:
-    """Return whether X is a sparse matrix."""
-    return bool(sp.issparse(X))
-
-
-def learnable(values: Reals) -> bool:
-    """Return whether the values are finite and not too large to be learned from."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.vdot(values, values) <= LONGEST2)
 
 
 def _learn_linear(

@@ -149,13 +149,12 @@ def likely(
     w: Reals, X: Reals, labels: Labels, rule: ClassifierRule, quadratics: Reals | None = None
 ) -> NDArray[np.bool_]:
     """Return which rows would cause an update by themselves, as far as w and ``xᵀΣx`` can tell."""
-    confidence = rule.kind is Kind.CONFIDENCE
-    if confidence and quadratics is None:
-        return np.ones(len(X), dtype=bool)
+    least: Reals | float = 0.0 if rule.kind is Kind.SECOND_ORDER_PERCEPTRON else 1.0
+    if rule.kind is Kind.CONFIDENCE:
+        if quadratics is None:
+            return np.ones(len(X), dtype=bool)
+        least = rule.size * quadratics
     scores = X @ w[: X.shape[1]]
     if len(w) > X.shape[1]:
         scores += rule.bias * w[-1]
-    least: Reals | float = 0.0 if rule.kind is Kind.SECOND_ORDER_PERCEPTRON else 1.0
-    if confidence and quadratics is not None:
-        least = rule.size * quadratics
     return np.asarray(np.where(labels == 1, scores, -scores) <= least)

@@ -61,7 +61,7 @@ class EigenForm:
 
     def refresh(self) -> None:
         """Take in the low-rank part: a new basis, and no rows."""
-        # For few features `eigh` takes a tenth longer than the routine it calls.
+        # The routine itself: where features are few, what `eigh` does around it shows.
         values, turn, failed = lapack.dsyevd(self.low_rank.dense().T, lower=0, overwrite_a=1)
         if failed:
             raise np.linalg.LinAlgError("The eigenvalues of the metric did not converge.")

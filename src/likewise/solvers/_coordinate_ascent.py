@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise import _kernels
+from likewise._kernels.common import padded
 from likewise.solvers._margin_run import MarginRun
 from likewise.solvers._protocols import Status
 
 Reals = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-_LANES = 8  # features are padded to whole vectors, so that no row has to be copied
 _FEWEST, _MOST = 4, 40  # sweeps between two looks at all constraints
 _VISITS = 4.0  # of a constraint, on average, between two looks
 _BAND = 0.25  # of its usual change: how far from mattering a slope still counts
@@ -50,7 +50,8 @@ class CoordinateAscent:
         usual = float(np.median(self.curvature))
         self.weight = usual if self.matrices.free_threshold else 0.0
         d = self.matrices.differences.shape[1]
-        self.V = np.pad(self.matrices.differences, ((0, 0), (0, -d % _LANES)))
+        # Padded to whole vectors, so that no row has to be copied.
+        self.V = np.pad(self.matrices.differences, ((0, 0), (0, padded(d) - d)))
         everyone = np.arange(len(self.matrices))
         sides: tuple[Index, Index | None] = self.matrices.sides or (everyone, None)
         self.plus, self.minus = sides
@@ -99,11 +100,11 @@ class CoordinateAscent:
 
     def _sweep(self, M: Reals, active: Index, times: int) -> None:
         d, width = len(M), self.V.shape[1]
-        padded = np.zeros((width, width))
-        padded[:d, :d] = M
+        wide = np.zeros((width, width))
+        wide[:d, :d] = M
         for _ in range(times):
             self.b = _kernels.margin_sweep(
-                padded,
+                wide,
                 self.V,
                 self.plus,
                 self.minus,
