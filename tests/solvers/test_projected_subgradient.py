@@ -51,6 +51,18 @@ def test_a_start_that_floods_is_a_failure():
     assert np.isnan(found.value)
 
 
+def test_an_interrupt_before_the_first_look_is_over_leaves_the_start():
+    class Impatient(Corner):
+        def look(self, x):
+            raise KeyboardInterrupt
+
+    found = projected_subgradient(Impatient(), np.array([9.0, 7.0]), max_iter=9, tol=0.1)
+    assert found.status == "interrupted"
+    assert found.x.tolist() == [9, 7]
+    assert np.isnan(found.value)
+    assert found.gap is None
+
+
 @pytest.mark.parametrize("looks", [1, 3])
 def test_a_watcher_may_stop(looks):
     seen = []

@@ -109,6 +109,18 @@ def test_a_watcher_may_stop(points):
     assert len(seen) == 2
 
 
+def test_an_interrupt_before_the_first_search_is_over_leaves_the_start():
+    class Impatient:
+        def look(self, x, width):
+            raise KeyboardInterrupt
+
+    found = working_set_lbfgs(Impatient(), np.array([5.0]), max_iter=9, tol=0.1)
+    assert found.status == "interrupted"
+    assert found.x == 5
+    assert np.isnan(found.value)
+    assert found.gap is None
+
+
 def test_a_judge_decides(points):
     """It likes the start best, whatever the value."""
     found = working_set_lbfgs(

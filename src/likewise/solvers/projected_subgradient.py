@@ -71,7 +71,8 @@ def projected_subgradient(
     -------
     Solution
         The best point that was looked at, with its `gap` and in ``history`` the objective at each
-        look, the steps until then, and the lower bound.
+        look, the steps until then, and the lower bound. An interrupt before the first look is over
+        leaves the start, whose value is not known, and no gap.
     """
     run = _Run(problem, start, max_iter, tol, watcher)
     try:
@@ -83,7 +84,7 @@ def projected_subgradient(
         value=run.best_value,
         n_iter=max(1, run.n_iter),
         status=status,
-        gap=run.gap(),
+        gap=None if np.isnan(run.best_value) else run.gap(),
         history={name: np.asarray(numbers) for name, numbers in run.history.items()},
     )
 
@@ -102,7 +103,7 @@ class _Run:
         self.problem, self.x = problem, problem.project(np.array(start, dtype=np.float64))
         self.max_iter, self.tol, self.watcher = max_iter, tol, watcher
         self.n_iter = 0
-        self.best, self.best_value, self.bound = self.x, np.inf, -np.inf
+        self.best, self.best_value, self.bound = self.x, np.nan, -np.inf
         self.history: dict[str, list[float]] = {"objective": [], "n_iter": [], "lower_bound": []}
 
     def gap(self) -> float:
@@ -148,10 +149,9 @@ class _Run:
     def look(self) -> bool:
         found = self.problem.look(self.x)
         if found is None or not np.isfinite(found.value):
-            self.best_value = np.nan if np.isinf(self.best_value) else self.best_value
             return False
         self.bound = max(self.bound, found.bound)
-        if found.value < self.best_value:
+        if not found.value >= self.best_value:  # there may be none yet
             self.best, self.best_value = self.x, found.value
         for name, number in zip(self.history, (found.value, self.n_iter, self.bound), strict=True):
             self.history[name].append(number)

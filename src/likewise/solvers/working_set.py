@@ -104,7 +104,8 @@ def working_set_lbfgs(
     -------
     Solution
         The best point that was searched exactly, with its `gap` and in ``history`` the objective
-        at each look, the steps until then, and the lower bound.
+        at each look, the steps until then, and the lower bound. An interrupt before the first
+        search is over leaves the start, whose value is not known, and no gap.
     """
     run = _Run(problem, start, max_iter, tol, margin, certified, judge, watcher)
     try:
@@ -138,7 +139,7 @@ class _Run:
         self.memory = QuasiNewton()
         self.interval = _INTERVALS[0]
         self.n_iter = 0
-        self.best, self.best_value, self.bound = self.x, np.inf, -np.inf
+        self.best, self.best_value, self.bound = self.x, np.nan, -np.inf
         self.history: dict[str, list[float]] = {"objective": [], "n_iter": [], "lower_bound": []}
 
     def go(self) -> Status:
@@ -234,7 +235,7 @@ class _Run:
                 self.looks_since_better = 0
             if verdict <= self.best_verdict:
                 self.best, self.best_value, self.best_verdict = self.x, look.value, verdict
-        elif look.value < self.best_value:
+        elif not look.value >= self.best_value:  # there may be none yet
             self.best, self.best_value = self.x, look.value
         for name, number in zip(self.history, (look.value, self.n_iter, self.bound), strict=True):
             self.history[name].append(number)
@@ -249,6 +250,6 @@ class _Run:
             value=self.best_value,
             n_iter=max(1, self.n_iter),
             status=status,
-            gap=float(self.gap(self.best_value)),
+            gap=float(self.gap(self.best_value)) if np.isfinite(self.best_value) else None,
             history={name: np.asarray(numbers) for name, numbers in self.history.items()},
         )
