@@ -186,6 +186,20 @@ def check_labelled(
     return X, codes, classes
 
 
+def check_class_sizes(
+    codes: NDArray[np.int64], classes: NDArray[Any], n_neighbors: int, name: str = "n_neighbors"
+) -> None:
+    """Refuse a class too small for rows to have so many neighbours in it; `name` is the user's."""
+    sizes = np.bincount(codes)
+    smallest = int(sizes.argmin())
+    if sizes[smallest] <= n_neighbors:
+        raise ValueError(
+            f"Class {shown(classes[smallest])} has {counted(int(sizes[smallest]), 'row')}, but "
+            f"{name}={n_neighbors} needs at least {n_neighbors + 1} in every class (a row is not "
+            "its own neighbour)."
+        )
+
+
 def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
     """Return one finite weight a row, none negative and not all zero; None is 1 for each."""
     if sample_weight is None:

@@ -15,6 +15,7 @@ from likewise import _kernels, neighbors
 from likewise._validation import (
     TableLike,
     at_least,
+    check_class_sizes,
     check_finite,
     check_parameters,
     codes_of,
@@ -235,14 +236,7 @@ def _nearest_of_own_class(
 ) -> Index:
     """Return for each row the `count` nearest of its class; `name` is what the user calls it."""
     check_parameters("a search", {name: count}, {name: at_least(1)})
-    sizes = data.sizes()
-    smallest = int(sizes.argmin())
-    if sizes[smallest] < count + 1:
-        raise ValueError(
-            f"Class {shown(data.classes[smallest])} has {counted(int(sizes[smallest]), 'row')}, "
-            f"but {name}={count} needs at least {count + 1} in every class (a row is not its own "
-            "neighbour)."
-        )
+    check_class_sizes(data.codes, data.classes, count, name)
     found = np.empty((len(data.X), count), dtype=np.int64)
     waiting: list[Index] = []
     n_pairs = 0
