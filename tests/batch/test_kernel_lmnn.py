@@ -87,7 +87,7 @@ def test_a_budget_keeps_the_leading_directions():
     assert model.transform(X[:3]).shape == (3, 7)
     few = lw.LMNN(2, kernel="rbf", budget=7, n_components=2).fit(X, y)
     assert few.transform(X[:3]).shape == (3, 2)
-    with pytest.raises(ValueError, match="n_components=8 is not allowed"):
+    with pytest.raises(ValueError, match="n_components=8 is too many: LMNN has at most 7"):
         lw.LMNN(2, kernel="rbf", budget=7, n_components=8).fit(X, y)
 
 

@@ -7,6 +7,7 @@ from sklearn.datasets import make_moons
 
 import likewise as lw
 from likewise.batch._lmnn_problem import ImpostorsByCluster
+from likewise.batch._lmnn_validation import HeldOut, split_off
 from likewise.neighbors import TooManyPairs
 from likewise.objectives import GroupedPairs, SeveralMetrics, SeveralMetricsBound
 
@@ -28,19 +29,20 @@ def targets_of(X, y, k):
     ]
 
 
-def loop_objective(X, y, clusters, Ls, k, push, margin):
+def loop_objective(X, y, clusters, Ls, k, push, margin, weights=None):
     """The paper's Eq. (14) with the distances of Eq. (16)."""
 
     def D(i, j):  # noqa: N802
         return np.square(Ls[clusters[j]] @ (X[i] - X[j])).sum()
 
     total = 0.0
+    weights = np.ones(len(X)) if weights is None else weights
     for i, targets in enumerate(targets_of(X, y, k)):
         for j in targets:
-            total += (1 - push) * D(i, j)
+            total += weights[i] * (1 - push) * D(i, j)
             for row in range(len(X)):
                 if y[row] != y[i]:
-                    total += push * max(0.0, margin + D(i, j) - D(i, row))
+                    total += weights[i] * push * max(0.0, margin + D(i, j) - D(i, row))
     return total
 
 
@@ -143,6 +145,17 @@ def test_the_optimum_of_the_semidefinite_programme(clusters):
     assert model.objective_ < lw.LMNN(1, scale=1.0, tol=1e-3).fit(X, y).objective_
 
 
+def test_weights_of_anchors_against_the_formula():
+    X, y = data(40)
+    weights = np.random.default_rng(3).integers(0, 3, len(X))
+    model = lw.MultiMetricLMNN(2, scale=1.0).fit(X, y, sample_weight=weights)
+    expected = loop_objective(X, y, y, model.components_, 2, 0.5, 1.0, weights)
+    assert model.objective_ == pytest.approx(expected, rel=1e-9)
+    unweighted = lw.MultiMetricLMNN(2, scale=1.0).fit(X, y)
+    as_good = loop_objective(X, y, y, unweighted.components_, 2, 0.5, 1.0, weights)
+    assert model.objective_ < 1.01 * as_good
+
+
 def test_the_bound_is_never_above_the_optimum():
     X, y = data(24, 2)
     best = optimum(X, y, y, 1, 0.4, 1.5)
@@ -219,12 +232,53 @@ def test_local_metrics_bend_with_the_data():
     assert local.score(X[1::2], y[1::2]) > 0.95
 
 
-def test_held_out_rows_stop_it():
-    X, y = data(120, 6, seed=3)
-    stopped = lw.MultiMetricLMNN(2, validation_fraction=0.3, random_state=0).fit(X, y)
-    assert stopped.components_.shape == (2, 6, 6)
-    assert len(stopped.clusters_) == len(X)
-    assert stopped.predict(X).shape == y.shape
+def test_circles_that_more_metrics_part():
+    """The circles of Figure 7: left out, every point is wrong with one metric."""
+    angle = np.linspace(0, 2 * np.pi, 52, endpoint=False)
+    circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    X, y = np.vstack([circle, 1.12 * circle]), np.repeat([0, 1], len(angle))
+
+    def learned(n_clusters):
+        model = lw.MultiMetricLMNN(1, clusters=n_clusters, max_iter=2000, random_state=0).fit(X, y)
+        itself, other = model.kneighbors(X, 2)[1].T
+        assert itself.tolist() == list(range(len(X)))
+        return model.objective_, np.mean(y[other] != y)
+
+    (one, one_error), (two, _), (three, three_error), (six, six_error) = map(learned, (1, 2, 3, 6))
+    # Over half a circle radii point everywhere alike, so that its best metric is round, too.
+    assert two == pytest.approx(one, rel=0.01)
+    assert six < 0.6 * three < 0.6 * one
+    assert one_error == 1
+    assert three_error < 0.35
+    assert six_error == 0
+
+
+def test_held_out_rows_decide_when_to_stop(monkeypatch):
+    random = np.random.default_rng(0)
+    y = np.arange(120) % 2
+    X = random.normal(size=(120, 20))  # so many features that the optimum fits the noise
+    X[:, 0] += 2 * y
+    judged = []
+    error = HeldOut.error
+
+    def recorded(self, nearest):
+        judged.append(error(self, nearest))
+        return judged[-1]
+
+    monkeypatch.setattr(HeldOut, "error", recorded)
+    settings = {"validation_fraction": 0.3, "random_state": 0}
+    model = lw.MultiMetricLMNN(1, **settings).fit(X, y)
+    assert model.converged_
+    assert judged.index(min(judged)) < len(judged) - 1, "nothing was stopped"
+    assert min(judged) < judged[-1]
+    kept, left = split_off(y, np.array([0, 1]), np.ones(120), 0.3, 1, 0)
+    wrong = 0
+    for row in left:
+        away = [np.linalg.norm(model.components_[y[j]] @ (X[row] - X[j])) for j in kept]
+        wrong += y[kept[np.argmin(away)]] != y[row]
+    assert wrong / len(left) == pytest.approx(min(judged))
+    again = lw.MultiMetricLMNN(1, **settings).fit(X, y)
+    np.testing.assert_array_equal(model.components_, again.components_)
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,13 @@ class KernelMetric(MetricLearner):
         super()._check_parameters()
         if getattr(self, "kernel", None) is not None:
             check_kernel(self.kernel, self.kernel_params or {})
+            return
+        for name in ("kernel_params", "budget"):
+            if getattr(self, name, None):
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} needs a kernel, but kernel=None: give one, or "
+                    f"leave {name}=None."
+                )
 
 
 def _distance(mapped: Callable[[Array], Array], first: ArrayLike, second: ArrayLike) -> float:

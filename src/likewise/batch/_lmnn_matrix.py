@@ -41,11 +41,13 @@ class LMNNMatrixProblem:
         """Search all impostors at M."""
         L = canonical_components(M)
         margin = self.problem.objective.margin
-        looks = [self.problem.look(L, width * margin) for width in _WIDTHS]
-        self._slope = self._weights = None  # they belong to the working set before
-        if looks[0] is None:
+        first = self.problem.look(L, _WIDTHS[0] * margin)
+        if first is None:
             return None
-        return Bounds(looks[0].value, max(look.bound for look in looks if look is not None))
+        self._slope = self._weights = None  # they belong to the working set before
+        # Nothing is searched again for the other widths.
+        others = [self.problem.look(L, width * margin) for width in _WIDTHS[1:]]
+        return Bounds(first.value, max(look.bound for look in (first, *others) if look is not None))
 
     def value_and_slope(self, M: Array) -> tuple[float, Array]:
         """Return the value over the working set and a subgradient in M."""

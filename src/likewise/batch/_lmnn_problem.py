@@ -37,13 +37,21 @@ _MULTIPLE_SEARCHES = 12
 
 
 class FindImpostors(Protocol):
-    """Where far pairs come from."""
+    """Where far pairs come from.
+
+    Attributes
+    ----------
+    limit : int or None
+        More pairs than this are a flood; with None memory is the only limit, for one search.
+    """
+
+    limit: int | None
 
     def __call__(self, Z: Array, near: Reals, slack: float) -> tuple[GroupedPairs, Reals]:
         """Return all pairs that matter at the mapped rows Z, and their squared distances.
 
         `near` are the squared distances to the targets; `slack` asks for pairs that would matter
-        if radii were larger by this share. Raises `TooManyPairs` where memory would not do.
+        if radii were larger by this share. Raises `TooManyPairs` for a flood.
         """
         ...
 
@@ -75,14 +83,20 @@ class ImpostorsByLabel:
     ) -> None:
         self.labels, self.targets, self.active = labels, targets, active
         self.margin, self.n_jobs, self.algorithm = margin, n_jobs, algorithm
-        self.limit = max(_LEAST_LIMIT, _PAIRS_PER_ROW * len(labels))
+        self.limit: int | None = max(_LEAST_LIMIT, _PAIRS_PER_ROW * len(labels))
 
     def __call__(self, Z: Array, near: Reals, slack: float) -> tuple[GroupedPairs, Reals]:
         widest = np.maximum.reduceat(near, self.targets.start[:-1])
         radius2 = np.where(self.active, (self.margin + widest) * (1 + slack), 0.0)
-        rows, cols, sqdist = self._search(Z, radius2)
-        # A set that once grew to this size by small steps is no flood.
-        self.limit = max(self.limit, 4 * len(rows))
+        try:
+            rows, cols, sqdist = self._search(Z, radius2)
+        except MemoryError:
+            raise MemoryError(
+                "There are more pairs of rows of different classes within the margin than fit in "
+                "the free memory; learn from fewer rows or with a smaller n_neighbors."
+            ) from None
+        # A set that once grew to this size by small steps, or had to be borne, is no flood.
+        self.limit = max(self.limit or 0, 4 * len(rows))
         return GroupedPairs.sorted_by(rows, len(self.labels), rows, cols), sqdist
 
     def _search(self, Z: Array, radius2: Reals) -> tuple[Array, Array, Reals]:
@@ -125,7 +139,7 @@ class ImpostorsByCluster(ImpostorsByLabel):
                 n_jobs=self.n_jobs,
             )
             parts.append((members[rows], members[cols], sqdist))
-            left -= len(rows)
+            left = None if left is None else left - len(rows)
         rows, cols, sqdist = (np.concatenate(part) for part in zip(*parts, strict=True))
         order = np.lexsort((cols, rows))
         return rows[order], cols[order], sqdist[order]
@@ -133,6 +147,8 @@ class ImpostorsByCluster(ImpostorsByLabel):
 
 class GivenImpostors:
     """Far pairs that the user named: all of them, always."""
+
+    limit: int | None = None
 
     def __init__(self, far: GroupedPairs, n_jobs: int | None) -> None:
         self.far, self.n_jobs = far, n_jobs
@@ -207,7 +223,8 @@ class LMNNProblem:
                 return self.find(Z, near, slack)
             except neighbors.TooManyPairs:
                 continue
-        return None
+        # Steps may be taken back from a flood, but a start must be searched, whatever it takes.
+        return _search_all(self.find, Z, near) if self._found is None else None
 
     def _adapt(self, missed: float) -> None:
         """Widen the slack if much was missed, narrow it if nothing was."""
@@ -241,19 +258,43 @@ class _Rounded:
         return value, gradient
 
 
+def shrinkage_to(L: Array, strength: float) -> Shrinkage | None:
+    """Return ``strength ‖M - M₀‖² / ‖M₀‖²`` for the metric M₀ of L; None if it is nothing."""
+    if not strength:
+        return None
+    centre = L.T @ L
+    return Shrinkage(centre, 2 * strength / float(np.square(centre).sum()))
+
+
 def best_multiple(objective: LargeMargin, find: FindImpostors, Z: Array) -> float:
-    """Return the α for which αL costs least, given the rows Z mapped by L.
+    """Return the α for which αL costs least, given the rows Z mapped by L."""
+    near = objective.distances(Z, objective.near)
+    # Where the median distance to a target is the margin: most data need one search from there.
+    first = objective.margin / (float(np.median(near)) or 1.0)
+    best = _best_square(objective, find, Z, near, first)
+    if best is None:
+        # Rows nearer to other classes than to their targets, or equal to rows of them, remain at
+        # any multiple: as many pairs as there are at the largest are no flood.
+        largest = first * 4.0 ** (_MULTIPLE_SEARCHES - 1)
+        _search_all(find, _multiplied(Z, largest), largest * near)
+        best = _best_square(objective, find, Z, near, first)
+    assert best is not None
+    return float(np.sqrt(best))
+
+
+def _best_square(
+    objective: LargeMargin, find: FindImpostors, Z: Array, near: Reals, first: float
+) -> float | None:
+    """Return α², or None if all searches are floods.
 
     The cost is convex in α². Impostors at one α include those at any larger one, so that one exact
     search serves all larger multiples; only a cost that still falls towards smaller ones asks for
     another.
     """
-    near = objective.distances(Z, objective.near)
-    # Where the median distance to a target is the margin: most data need one search from there.
-    square, best, flooded = objective.margin / (float(np.median(near)) or 1.0), None, 0.0
+    square, best, flooded = first, None, 0.0
     for _ in range(_MULTIPLE_SEARCHES):
         try:
-            pairs, far = find(Z * Z.dtype.type(np.sqrt(square)), square * near, 0.0)
+            pairs, far = find(_multiplied(Z, square), square * near, 0.0)
         except neighbors.TooManyPairs:
             if best is not None:
                 break
@@ -267,7 +308,18 @@ def best_multiple(objective: LargeMargin, find: FindImpostors, Z: Array) -> floa
             break
         else:
             square /= 2
-    return float(np.sqrt(best or square))
+    return best
+
+
+def _multiplied(Z: Array, square: float) -> Array:
+    """Return rows whose squared distances are `square` times those of Z."""
+    return np.asarray(Z * Z.dtype.type(np.sqrt(square)))
+
+
+def _search_all(find: FindImpostors, Z: Array, near: Reals) -> tuple[GroupedPairs, Reals]:
+    """Search, however many pairs there are: only memory is a limit."""
+    find.limit = None
+    return find(Z, near, 0.0)
 
 
 def _best_factor(objective: LargeMargin, near: Reals, far: Reals) -> float:

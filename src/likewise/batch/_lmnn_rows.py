@@ -1,4 +1,4 @@
-"""Where LMNN begins: centred rows, a start metric, and coordinates that suit the solver."""
+"""What LMNN learns on: centred rows, in coordinates that suit the solver."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh, svd
+from scipy.linalg import eigh
 
+from likewise import _kernels
 from likewise._threads import single_threaded_blas
-from likewise.batch._scatter import covariance, group_means, whitener
-from likewise.metric import with_positive_peaks
-from likewise.objectives import LargeMargin
+from likewise.batch._scatter import group_means
+from likewise.objectives import GroupedPairs, LargeMargin
 from likewise.objectives._rows import map_rows
 
 Array = NDArray[Any]
@@ -52,6 +52,15 @@ class CentredRows:
         """Return the same at another scale."""
         return CentredRows(self.rows * self.rows.dtype.type(scale / self.scale), self.centre, scale)
 
+    def scale_of_unit_distances(self, pairs: GroupedPairs, L: Array, n_jobs: int | None) -> float:
+        """Return what the user's X is multiplied by if the median square of pairs is to be 1."""
+        mapped = self.mapped(L, n_jobs)
+        squares = _kernels.pair_sqdist(mapped, pairs.rows, pairs.cols, n_jobs=n_jobs)
+        middle = float(np.median(squares))
+        if middle == 0:  # more than half of them are duplicates
+            middle = float(squares.mean())
+        return self.scale / float(np.sqrt(middle)) if middle > 0 else self.scale
+
     def like(self, X: Array) -> Array:
         """Return other rows about the same centre, at the same scale."""
         return _about(X, self.centre, self.scale)
@@ -67,57 +76,6 @@ def _about(X: Array, centre: Array, scale: float) -> Array:
 
 def _power_of_two(value: float) -> float:
     return float(2.0 ** np.frexp(value)[1]) if value > 0 else 1.0
-
-
-def start_components(
-    init: Any, X: Array, codes: NDArray[np.int64] | None, n_components: int
-) -> Array:
-    """Return the start metric's L, with `n_components` rows, for centred rows."""
-    n_features = X.shape[1]
-    if not isinstance(init, str):
-        given = np.asarray(init, dtype=np.float64)
-        if given.shape != (n_components, n_features):
-            raise ValueError(
-                f"init has shape {given.shape}, but ({n_components}, {n_features}) is needed: one "
-                "row a component, one column a feature."
-            )
-        if not np.isfinite(given).all() or not given.any():
-            raise ValueError("init must be finite and not zero everywhere, but it is not.")
-        return given
-    if init == "identity":
-        return np.eye(n_components, n_features)
-    if init == "pca":
-        together = np.zeros(len(X), dtype=np.int64)
-        spread = covariance(X, group_means(X, together), together)
-        with single_threaded_blas():
-            _, axes = eigh(spread)
-        return with_positive_peaks(axes.T[::-1][:n_components])
-    if codes is None:
-        raise ValueError(
-            "init='fda' needs labels, but triplets have none; 'pca' or 'identity' will do."
-        )
-    return _discriminants(X, codes)[:n_components]
-
-
-def _discriminants(X: Array, codes: NDArray[np.int64]) -> Array:
-    """Return Fisher's directions, and after them the others of the space where classes are round.
-
-    A direction without weight could never get one, since the slope in a zero row of L is zero;
-    so the rows after Fisher's complete the metric to the inverse of the scatter within classes.
-    """
-    means = group_means(X, codes)
-    rounder = whitener(X, means, codes)
-    share = np.bincount(codes) / len(codes)
-    offsets = np.sqrt(share)[:, None] * (means - share @ means) @ rounder.T
-    with single_threaded_blas():
-        directions = svd(offsets, full_matrices=True)[2]
-        components = directions @ rounder
-    if not components.any():
-        raise ValueError(
-            "The rows of each class are equal, but init='fda' needs a class with two different "
-            "rows; 'pca' or 'identity' will do."
-        )
-    return with_positive_peaks(components)
 
 
 class Coordinates(NamedTuple):

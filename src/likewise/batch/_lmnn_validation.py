@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from likewise import neighbors
 from likewise._validation import counted, shown
-from likewise.batch._lmnn_start import CentredRows
+from likewise.batch._lmnn_rows import CentredRows
 
 Array = NDArray[Any]
 Index = NDArray[np.int64]
@@ -23,11 +23,27 @@ class HeldOut(NamedTuple):
     codes: Index
     codes_learned_from: Index
 
+    def error(self, nearest: Index) -> float:
+        """Return the share of the rows whose nearest of the others vote for a wrong class."""
+        codes = self.codes_learned_from
+        winners, _ = neighbors.vote(codes[nearest], int(codes.max()) + 1)
+        return float(np.mean(winners != self.codes))
+
 
 def split_off(
-    codes: Index, classes: Array, fraction: float, n_neighbors: int, random_state: Any
+    codes: Index,
+    classes: Array,
+    weights: NDArray[np.float64],
+    fraction: float | None,
+    n_neighbors: int,
+    random_state: Any,
 ) -> tuple[Index, Index]:
-    """Return the rows to learn from and those held out: `fraction` of each class, at random."""
+    """Return the rows to learn from and those held out: `fraction` of each class, at random.
+
+    All rows are learned from if `fraction` is None.
+    """
+    if fraction is None:
+        return np.arange(len(codes)), np.empty(0, dtype=np.int64)
     random = check_random_state(random_state)
     held: list[Index] = []
     for code, label in enumerate(classes):
@@ -42,6 +58,11 @@ def split_off(
         held.append(random.permutation(members)[:n_held])
     left = np.zeros(len(codes), dtype=bool)
     left[np.concatenate(held)] = True
+    if not weights[~left].any():
+        raise ValueError(
+            f"validation_fraction={fraction} would hold out every row whose sample_weight is not "
+            "0, but at least 1 must be left to learn from."
+        )
     return np.flatnonzero(~left), np.flatnonzero(left)
 
 
@@ -72,6 +93,4 @@ class HeldOutError:
         _, index = neighbors.nearest(
             self.asked @ across, self.data.rows @ across, self.k, n_jobs=self.n_jobs
         )
-        codes = self.held_out.codes_learned_from
-        winners, _ = neighbors.vote(codes[index], int(codes.max()) + 1)
-        return float(np.mean(winners != self.held_out.codes))
+        return self.held_out.error(index)

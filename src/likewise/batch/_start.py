@@ -6,44 +6,76 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
+from scipy.linalg import eigh, svd
 
 from likewise._threads import single_threaded_blas
 from likewise._validation import Rule, check_n_components, counted, either, one_of
-from likewise.batch._scatter import covariance, group_means
-from likewise.batch.fda import FDA
+from likewise.batch._scatter import covariance, group_means, whitener
 from likewise.metric import with_positive_peaks
 
 Array = NDArray[Any]
 
 
-def start_rule() -> Rule:
-    """What `init` may be."""
-    matrix = Rule("a matrix", lambda v: isinstance(v, np.ndarray | list | tuple))
-    return either(one_of("auto", "identity", "pca", "fda"), matrix)
+def start_rule(*words: str) -> Rule:
+    """What `init` may be: one of the words, or an L."""
+    matrix = Rule("a matrix", lambda v: isinstance(v, list | tuple) or hasattr(v, "__array__"))
+    return either(one_of(*words), matrix)
 
 
 def starting_components(
-    owner: str, init: Any, n_components: int | None, X: Array, codes: NDArray[np.int64]
+    owner: str,
+    init: Any,
+    n_components: int | None,
+    X: Array,
+    codes: NDArray[np.int64] | None,
+    *,
+    columns: str = "features of X",
 ) -> Array:
     """Return the L to begin with.
 
     ``"auto"`` is the identity, or the leading principal axes if fewer components are wanted, scaled
     so that the mean square of a feature is 1: all that follows then does not depend on the units of
-    X. ``"identity"`` and ``"pca"`` are the same in the units of X.
+    X. ``"identity"`` and ``"pca"`` are the same in the units of X. ``"fda"`` has Fisher's
+    directions first. An L of the user's also says how many components there are.
+
+    `codes` are None where there are no labels; `columns` says what the columns of X are.
     """
     n_features = X.shape[1]
-    check_n_components(owner, n_components, n_features, "the features of X")
+    check_n_components(owner, n_components, n_features, f"the {columns}")
+    given = given_start(init, labelled=codes is not None)
+    if given is not None:
+        _check_shape(given, n_components, n_features, columns)
+        return given
     count = n_components or n_features
-    if not isinstance(init, str):
-        return _given(init, n_components, n_features)
-    if init == "fda":
-        return _padded(FDA().fit(X, codes).components_.astype(np.float64), count)
+    if init == "fda" and codes is not None:
+        return _discriminants(X, codes)[:count]
     if init == "identity" or (init == "auto" and count == n_features):
         start = np.eye(count, n_features)
     else:
         start = _principal_axes(X, count)
     return start / size_of(X) if init == "auto" else start
+
+
+def given_start(init: Any, *, labelled: bool) -> Array | None:
+    """Return the user's own L, in float64, or None if `init` is a word that can be followed."""
+    if isinstance(init, str):
+        if init == "fda" and not labelled:
+            raise ValueError(
+                "init='fda' needs labels, but triplets have none; 'pca' or 'identity' will do."
+            )
+        return None
+    try:
+        start = np.asarray(init)
+    except ValueError:
+        raise ValueError("init has rows of different lengths, but a matrix is needed.") from None
+    if start.dtype.kind not in "fiub":
+        raise ValueError(f"init holds {start.dtype} values, but only numbers are allowed.")
+    start = start.astype(np.float64)
+    if not np.isfinite(start).all():
+        raise ValueError("init holds NaN or infinity, but only finite numbers are allowed.")
+    if not start.any():
+        raise ValueError("init is zero everywhere, but learning needs a start that is not.")
+    return start
 
 
 def size_of(X: Array) -> float:
@@ -53,35 +85,44 @@ def size_of(X: Array) -> float:
     return largest * float(np.sqrt(np.square(centred / largest).mean())) or 1.0
 
 
-def _principal_axes(X: Array, count: int) -> Array:
-    together = np.zeros(len(X), dtype=np.int64)
-    with single_threaded_blas():
-        spread = covariance(X, group_means(X, together), together)
-        _, vectors = eigh(spread, subset_by_index=(len(spread) - count, len(spread) - 1))
-    return with_positive_peaks(vectors.T[::-1])
-
-
-def _given(init: Any, n_components: int | None, n_features: int) -> Array:
-    start = np.asarray(init, dtype=np.float64)
-    if start.ndim != 2 or start.shape[1] != n_features or not len(start):
+def _check_shape(start: Array, n_components: int | None, n_features: int, columns: str) -> None:
+    if start.ndim != 2 or start.shape[1] != n_features or len(start) > n_features:
         raise ValueError(
-            f"init has shape {start.shape}, but X has {counted(n_features, 'feature')}: "
-            f"(n_components, {n_features}) is needed."
+            f"init has shape {start.shape}, but (n_components, {n_features}) is needed, with at "
+            f"most {counted(n_features, 'row')}: there are {n_features} {columns}."
         )
     if n_components not in (None, len(start)):
         raise ValueError(
             f"init has {counted(len(start), 'row')}, but n_components={n_components}; they must "
             "match."
         )
-    if not np.isfinite(start).all():
-        raise ValueError("init holds NaN or infinity, but only finite numbers are allowed.")
-    return start
 
 
-def _padded(components: Array, count: int) -> Array:
-    """Return `count` rows; those beyond the discriminants are small, so that they can grow."""
-    if len(components) >= count:
-        return components[:count]
-    more = np.eye(count - len(components), components.shape[1])
-    size = np.linalg.norm(components) / len(components)
-    return np.vstack([components, 1e-2 * size * more])
+def _principal_axes(X: Array, count: int) -> Array:
+    together = np.zeros(len(X), dtype=np.int64)
+    spread = covariance(X, group_means(X, together), together)
+    some = None if count == len(spread) else (len(spread) - count, len(spread) - 1)
+    with single_threaded_blas():
+        _, vectors = eigh(spread, subset_by_index=some)
+    return with_positive_peaks(vectors.T[::-1])
+
+
+def _discriminants(X: Array, codes: NDArray[np.int64]) -> Array:
+    """Return Fisher's directions, and after them the others of the space where classes are round.
+
+    A direction without weight could never get one, since the slope in a zero row of L is zero;
+    so the rows after Fisher's complete the metric to the inverse of the scatter within classes.
+    """
+    means = group_means(X, codes)
+    rounder = whitener(X, means, codes)
+    share = np.bincount(codes) / len(codes)
+    offsets = np.sqrt(share)[:, None] * (means - share @ means) @ rounder.T
+    with single_threaded_blas():
+        directions = svd(offsets, full_matrices=True)[2]
+        components = directions @ rounder
+    if not components.any():
+        raise ValueError(
+            "The rows of each class are equal, but init='fda' needs a class with two different "
+            "rows; 'pca' or 'identity' will do."
+        )
+    return with_positive_peaks(components)

@@ -9,32 +9,40 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from likewise import _kernels
 from likewise._kernel_functions import KERNEL_RULES
 from likewise._threads import single_threaded_blas
 from likewise._validation import (
     Rule,
     TableLike,
     at_least,
-    between,
+    check_class_sizes,
     check_labelled,
+    check_n_components,
     check_rows,
     check_weights,
+    counted,
     either,
     job_count,
     non_negative,
     none,
     one_of,
     positive,
+    strictly_between,
 )
 from likewise.base import fitting
 from likewise.batch._kernel_metric import KernelMetric
 from likewise.batch._kernel_space import KernelSpace
 from likewise.batch._lmnn_matrix import LMNNMatrixProblem
-from likewise.batch._lmnn_problem import FindImpostors, LMNNProblem, best_multiple
-from likewise.batch._lmnn_start import CentredRows, Coordinates, start_components
+from likewise.batch._lmnn_problem import (
+    FindImpostors,
+    LMNNProblem,
+    best_multiple,
+    shrinkage_to,
+)
+from likewise.batch._lmnn_rows import CentredRows, Coordinates
 from likewise.batch._lmnn_told import LabelTeacher, Teacher, Told, TripletTeacher
 from likewise.batch._lmnn_validation import HeldOut, HeldOutError, split_off
+from likewise.batch._start import given_start, start_rule, starting_components
 from likewise.constraints import as_triplets
 from likewise.metric import canonical_components, canonical_form
 from likewise.neighbors._rows import ALGORITHMS, Algorithm
@@ -69,7 +77,8 @@ class LMNN(KernelMetric):
         Rows of L; fewer than features learn a map to fewer dimensions directly. The problem is
         then not convex, and `gap_` only a bound.
     init : {"pca", "identity", "fda"} or array of shape (n_components, n_features)
-        The start metric, which also chooses the targets. A good multiple of it is found first.
+        The start metric, which also chooses the targets. A good multiple of it is found first. An
+        array says by its rows how many components there are.
     scale : "auto" or float
         What X is multiplied by inside, since the margin fixes a unit. "auto" makes the median
         squared distance to the targets 1. `components_` is always for X as it was given.
@@ -112,12 +121,15 @@ class LMNN(KernelMetric):
     components_ : array of shape (n_components, n_features)
         L, for X as it was given.
     objective_ : float
-        ε of the result, over all impostors, at the scaled X (with the shrinkage, if any).
+        ε of the result, over all impostors, at the scaled X (with the shrinkage, if any); nan if
+        an interrupt came before it was known.
     gap_ : float
-        (objective - lower bound) / objective: the result is at most this share above the optimum.
+        (objective - lower bound) / objective: the result is at most this share above the optimum;
+        1 says that nothing is proved.
     converged_ : bool
-        Whether `gap_` is at most `tol`; with `validation_fraction`, whether learning ended by
-        itself.
+        Whether `gap_` is at most `tol`, or the objective is 0 but for rounding (1e-12 of its
+        start), of which there is no other proof; with fewer components than features whether
+        steps no longer helped; with `validation_fraction` whether learning ended by itself.
     n_iter_ : int
         Iterations of all passes.
     scale_ : float
@@ -144,16 +156,10 @@ class LMNN(KernelMetric):
 
     _rules: ClassVar[dict[str, Rule]] = {
         "n_neighbors": at_least(1),
-        "push": Rule(
-            "a number between 0 and 1, both excluded",
-            lambda v: between(0, 1).holds(v) and 0 < v < 1,
-        ),
+        "push": strictly_between(0, 1),
         "margin": positive(),
         "n_components": either(none(), at_least(1)),
-        "init": either(
-            one_of("pca", "identity", "fda"),
-            Rule("an array", lambda v: hasattr(v, "__len__") and not isinstance(v, str)),
-        ),
+        "init": start_rule("pca", "identity", "fda"),
         "scale": either(one_of("auto"), positive()),
         "shrinkage": non_negative(),
         "n_passes": at_least(1),
@@ -163,9 +169,7 @@ class LMNN(KernelMetric):
         "budget": either(none(), at_least(1)),
         "max_iter": at_least(1),
         "tol": positive(),
-        "validation_fraction": either(
-            none(), Rule("a number between 0 and 1", lambda v: between(0, 1).holds(v) and 0 < v < 1)
-        ),
+        "validation_fraction": either(none(), strictly_between(0, 1)),
         "n_jobs": job_count(),
     }
 
@@ -232,12 +236,17 @@ class LMNN(KernelMetric):
             The fitted metric.
         """
         X, codes, classes = check_labelled(self, X, y)
+        check_class_sizes(codes, classes, self.n_neighbors)
         weights = check_weights(sample_weight, len(X))
-        kept, left = np.arange(len(X)), np.empty(0, dtype=np.int64)
-        if self.validation_fraction is not None:
-            kept, left = split_off(
-                codes, classes, self.validation_fraction, self.n_neighbors, self.random_state
+        if self.solver == "projected" and self.validation_fraction is not None:
+            raise ValueError(
+                "solver='projected' has no early stopping, but validation_fraction="
+                f"{self.validation_fraction} asks for it; solver='lbfgs' has."
             )
+        kept, left = split_off(
+            codes, classes, weights, self.validation_fraction, self.n_neighbors, self.random_state
+        )
+        self._check_start(len(kept), X.shape[1], labelled=True)
         space, rows = self._images(X[kept] if len(left) else X, self.budget)
         held_out = None
         if len(left):
@@ -245,17 +254,10 @@ class LMNN(KernelMetric):
             if space is not None:
                 held = space.coordinates(held, self.kernel, self.kernel_params or {})
             held_out = HeldOut(held, codes[left], codes[kept])
-            codes, weights = codes[kept], check_weights(weights[kept], len(kept))
-        teacher = LabelTeacher(
-            codes,
-            classes,
-            weights,
-            self.n_neighbors,
-            self.margin,
-            self.n_jobs,
-            self.neighbors,
-        )
-        return self._learn(rows, teacher, held_out, space, X.dtype)
+            codes, weights = codes[kept], weights[kept]
+        wanted = (self.n_neighbors, self.margin, self.n_jobs, self.neighbors)
+        teacher = LabelTeacher(codes, classes, weights, *wanted)
+        return self._learn(rows, teacher, held_out, space, X.dtype, self.n_passes)
 
     @fitting
     def fit_triplets(self, X: TableLike, triplets: ArrayLike) -> Self:
@@ -278,8 +280,9 @@ class LMNN(KernelMetric):
         """
         X = check_rows(self, X, reset=True, min_rows=3)
         teacher = TripletTeacher(as_triplets(triplets, len(X)), len(X), self.n_jobs)
+        self._check_start(len(X), X.shape[1], labelled=False)
         space, rows = self._images(X, self.budget)
-        return self._learn(rows, teacher, None, space, X.dtype)
+        return self._learn(rows, teacher, None, space, X.dtype, 1)
 
     def _learn(
         self,
@@ -288,23 +291,31 @@ class LMNN(KernelMetric):
         held_out: HeldOut | None,
         space: KernelSpace | None,
         dtype: Any,
+        n_passes: int,
     ) -> Self:
-        n_components = self._checked_components(X.shape[1])
         data = CentredRows.of(X)
-        L = start_components(self.init, data.rows, teacher.codes, n_components)
-        n_iter = 0
+        L = self._start(data, teacher, space)
+        n_components, n_iter = len(L), 0
         with single_threaded_blas():  # once for all: setting it for each product would take longer
             told = teacher.tell(data.mapped(L, self.n_jobs))
-            data = data.scaled(self._scale(data, told.near, L))
-            for pass_number in range(self.n_passes):
+            scale = self.scale
+            if isinstance(scale, str):
+                scale = data.scale_of_unit_distances(told.near, L, self.n_jobs)
+            data = data.scaled(float(scale))
+            objective = self._objective(data, told)
+            L = L * best_multiple(objective, told.find, data.mapped(L, self.n_jobs))
+            shrinkage = shrinkage_to(L, self.shrinkage * float(told.weights.sum()))
+            for pass_number in range(n_passes):
                 if pass_number:
                     told = teacher.tell(data.mapped(L, self.n_jobs))
-                objective = self._objective(data, told)
-                if not pass_number:
-                    L = L * best_multiple(objective, told.find, data.mapped(L, self.n_jobs))
-                found, L = self._pass(objective, told.find, L, held_out, data)
+                    objective = self._objective(data, told)
+                found, L = self._pass(objective, told.find, shrinkage, L, held_out, data)
                 n_iter += found.n_iter
-        self.n_iter_, self.gap_, self.scale_ = n_iter, float(found.gap or 0.0), data.scale
+                if found.status == "interrupted":
+                    break
+        self.n_iter_, self.scale_ = n_iter, data.scale
+        self.gap_ = 1.0 if found.gap is None else found.gap
+        self._interrupted = found.status == "interrupted"
         self._keep_space(space)
         return self._keep(canonical_form(L)[:n_components] * data.scale, dtype)
 
@@ -312,16 +323,12 @@ class LMNN(KernelMetric):
         self,
         objective: LargeMargin,
         find: FindImpostors,
+        shrinkage: Shrinkage | None,
         L: Array,
         held_out: HeldOut | None,
         data: CentredRows,
     ) -> tuple[Solution, Array]:
         """Minimise over metrics for targets as they are now."""
-        shrinkage = None
-        if self.shrinkage:
-            centre = L.T @ L
-            strength = 2 * self.shrinkage * float(objective.weights.sum())
-            shrinkage = Shrinkage(centre, strength / float(np.square(centre).sum()))
         if self.solver == "projected":
             return self._pass_on_matrices(LMNNProblem(objective, find, shrinkage), L, data)
         alike = shrinkage is None
@@ -364,34 +371,27 @@ class LMNN(KernelMetric):
             n_jobs=self.n_jobs,
         )
 
-    def _scale(self, data: CentredRows, near: GroupedPairs, L: Array) -> float:
-        """Return what the user's X is multiplied by."""
-        if not isinstance(self.scale, str):
-            return float(self.scale)
-        squares = _kernels.pair_sqdist(
-            data.mapped(L, self.n_jobs), near.rows, near.cols, n_jobs=self.n_jobs
-        )
-        middle = float(np.median(squares))
-        if middle == 0:  # more than half of the targets are duplicates
-            middle = float(squares.mean())
-        return data.scale / np.sqrt(middle) if middle > 0 else data.scale
+    def _check_start(self, n_rows: int, n_features: int, *, labelled: bool) -> None:
+        """Complain of what can be seen before a kernel is computed."""
+        given_start(self.init, labelled=labelled)
+        most, why = n_features, "the features of X"
+        if self.kernel is not None:
+            most = min(n_rows - 1, self.budget or n_rows)
+            why = "the budget" if most == self.budget else "one fewer than rows to learn from"
+        check_n_components("LMNN", self.n_components, most, why)
 
-    def _checked_components(self, n_features: int) -> int:
-        if self.solver == "projected" and self.validation_fraction is not None:
+    def _start(self, data: CentredRows, teacher: Teacher, space: KernelSpace | None) -> Array:
+        """Return the L of the start metric, before its best multiple is known."""
+        columns = "features of X" if space is None else "directions that the kernel spans"
+        L = starting_components(
+            "LMNN", self.init, self.n_components, data.rows, teacher.codes, columns=columns
+        )
+        if self.solver == "projected" and len(L) < L.shape[1]:
+            asking = f"n_components={self.n_components}"
+            if self.n_components is None:
+                asking = f"init with {counted(len(L), 'row')}"
             raise ValueError(
-                "solver='projected' has no early stopping, but validation_fraction="
-                f"{self.validation_fraction} asks for it; solver='lbfgs' has."
+                f"solver='projected' learns all {L.shape[1]} components, but {asking} asks for "
+                "fewer; solver='lbfgs' can."
             )
-        if self.solver == "projected" and self.n_components not in (None, n_features):
-            raise ValueError(
-                f"solver='projected' learns all {n_features} components, but n_components="
-                f"{self.n_components} asks for fewer; solver='lbfgs' can."
-            )
-        if self.n_components is None:
-            return n_features
-        if self.n_components > n_features:
-            raise ValueError(
-                f"n_components={self.n_components} is not allowed: X has n_features={n_features}, "
-                "and there cannot be more components."
-            )
-        return self.n_components
+        return L

@@ -14,7 +14,7 @@ from likewise._validation import (
     Rule,
     TableLike,
     at_least,
-    between,
+    check_class_sizes,
     check_labelled,
     check_rows,
     check_weights,
@@ -24,17 +24,18 @@ from likewise._validation import (
     none,
     one_of,
     positive,
+    strictly_between,
 )
 from likewise._voting import NeighborVoter
 from likewise.base import fitting
 from likewise.batch._lmnn_problem import ImpostorsByCluster, LMNNProblem
-from likewise.batch._lmnn_start import CentredRows, Coordinates, start_components
+from likewise.batch._lmnn_rows import CentredRows, Coordinates
 from likewise.batch._lmnn_told import LabelTeacher
-from likewise.batch._lmnn_validation import split_off
+from likewise.batch._lmnn_validation import HeldOut, split_off
 from likewise.batch._local_metrics import LocalMetrics
+from likewise.batch._start import starting_components
 from likewise.batch.lmnn import LMNN
 from likewise.metric import canonical_form
-from likewise.neighbors import vote
 from likewise.objectives import GroupedPairs, SeveralMetrics
 from likewise.solvers import working_set_lbfgs
 
@@ -110,17 +111,12 @@ class MultiMetricLMNN(NeighborVoter):
             at_least(1),
             Rule("an array", lambda v: hasattr(v, "__len__") and not isinstance(v, str)),
         ),
-        "push": Rule(
-            "a number between 0 and 1, both excluded",
-            lambda v: between(0, 1).holds(v) and 0 < v < 1,
-        ),
+        "push": strictly_between(0, 1),
         "margin": positive(),
         "scale": either(one_of("auto"), positive()),
         "max_iter": at_least(1),
         "tol": positive(),
-        "validation_fraction": either(
-            none(), Rule("a number between 0 and 1", lambda v: between(0, 1).holds(v) and 0 < v < 1)
-        ),
+        "validation_fraction": either(none(), strictly_between(0, 1)),
         "n_jobs": job_count(),
     }
 
@@ -172,13 +168,12 @@ class MultiMetricLMNN(NeighborVoter):
             The fitted classifier.
         """
         X, codes, classes = check_labelled(self, X, y)
+        check_class_sizes(codes, classes, self.n_neighbors)
         weights = check_weights(sample_weight, len(X))
+        kept, held = split_off(
+            codes, classes, weights, self.validation_fraction, self.n_neighbors, self.random_state
+        )
         clusters = self._clusters_of(X, codes)
-        kept, held = np.arange(len(X)), np.empty(0, dtype=np.int64)
-        if self.validation_fraction is not None:
-            kept, held = split_off(
-                codes, classes, self.validation_fraction, self.n_neighbors, self.random_state
-            )
         single = LMNN(
             self.n_neighbors,
             push=self.push,
@@ -189,13 +184,25 @@ class MultiMetricLMNN(NeighborVoter):
             n_jobs=self.n_jobs,
             verbose=self.verbose,
         ).fit(X[kept], classes[codes[kept]], weights[kept])
-        with single_threaded_blas():
-            L = self._learn_together(X, codes, classes, clusters, weights, kept, held, single)
+        if single._interrupted:
+            L = self._keep_single(single, int(clusters.max()) + 1)
+        else:
+            with single_threaded_blas():
+                L = self._learn_together(X, codes, classes, clusters, weights, kept, held, single)
         # A cluster whose rows are all held out, or pull nothing, keeps the single metric.
         self.components_ = np.stack([canonical_form(one) for one in L]).astype(X.dtype)
         self.classes_, self.clusters_, self.scale_ = classes, clusters, single.scale_
         self._rows, self._codes = X, codes
         return self
+
+    def _keep_single(self, single: LMNN, n_clusters: int) -> Array:
+        """Take the single metric for all clusters, as far as it came; return the L of each."""
+        self.objective_, self.n_iter_, self.converged_ = single.objective_, single.n_iter_, False
+        # What was proved is true of single metrics only.
+        self.gap_ = 1.0
+        nothing = np.zeros_like(single.history_["lower_bound"])
+        self.history_ = {**single.history_, "lower_bound": nothing}
+        return np.stack([single.components_] * n_clusters)
 
     def _learn_together(
         self,
@@ -213,7 +220,7 @@ class MultiMetricLMNN(NeighborVoter):
         teacher = LabelTeacher(
             codes[kept], classes, weights[kept], self.n_neighbors, self.margin, self.n_jobs
         )
-        first = start_components("pca", data.rows, teacher.codes, X.shape[1])
+        first = starting_components("MultiMetricLMNN", "pca", None, data.rows, None)
         told = teacher.tell(data.mapped(first, self.n_jobs))
         objective = SeveralMetrics(
             data.rows,
@@ -234,12 +241,12 @@ class MultiMetricLMNN(NeighborVoter):
         def components(x: Array) -> Array:
             return np.asarray(x @ coordinates.forth * single.scale_)
 
+        held_out = HeldOut(X[held], codes[held], codes[kept])
+
         def error(x: Array) -> float:
             """Judge by the rows held out."""
             metrics = LocalMetrics(X[kept], codes[kept], clusters[kept], components(x), self.n_jobs)
-            _, index = metrics.nearest(X[held], self.n_neighbors)
-            winners, _ = vote(codes[kept][index], len(classes))
-            return float(np.mean(winners != codes[held]))
+            return held_out.error(metrics.nearest(held_out.X, self.n_neighbors)[1])
 
         found = self._solve(
             working_set_lbfgs,
@@ -252,7 +259,7 @@ class MultiMetricLMNN(NeighborVoter):
             margin=self.margin,
             judge=error if len(held) else None,
         )
-        self.gap_ = float(found.gap or 0.0)
+        self.gap_ = 1.0 if found.gap is None else found.gap
         return components(found.x)
 
     def _clusters_of(self, X: Array, codes: Index) -> Index:

@@ -94,7 +94,7 @@ class NCA(MetricLearner):
 
     _rules: ClassVar = {
         "n_components": either(none(), at_least(1)),
-        "init": start_rule(),
+        "init": start_rule("auto", "identity", "pca", "fda"),
         "shrinkage": non_negative(),
         "solver": one_of("auto", "lbfgs", "adam"),
         "batch_size": at_least(1),

@@ -1,0 +1,49 @@
+"""LMNN's objective in loops, and its optimum by CVXPY."""
+
+import cvxpy as cp
+import numpy as np
+
+
+def overlapping(n_rows=40, n_features=3, seed=0):
+    random = np.random.default_rng(seed)
+    y = np.arange(n_rows) % 3
+    X = random.normal(size=(n_rows, n_features)) @ np.diag(np.linspace(1, 3, n_features))
+    X[:, 0] += 1.2 * y
+    return X, y
+
+
+def by_the_formula(X, y, targets, M, push=0.5, margin=1.0, weights=None):
+    """Eq. 14 as it is printed: three loops."""
+    weights = np.ones(len(X)) if weights is None else weights
+
+    def distance(a, b):
+        return (X[a] - X[b]) @ M @ (X[a] - X[b])
+
+    pull = push_ = 0.0
+    for i in range(len(X)):
+        for j in targets[i]:
+            pull += weights[i] * distance(i, j)
+            for other in range(len(X)):
+                if y[other] != y[i]:
+                    push_ += weights[i] * max(0.0, margin + distance(i, j) - distance(i, other))
+    return (1 - push) * pull + push * push_
+
+
+def by_cvxpy(X, y, targets, push=0.5, margin=1.0, shrinkage=None):
+    """Return the least value over all metrics, from a solver that knows nothing of ours."""
+    d = X.shape[1]
+    M = cp.Variable((d, d), PSD=True)
+    outer = np.einsum("abi,abj->abij", *2 * (X[:, None] - X[None],)).reshape(len(X), len(X), d * d)
+    near, triplets = np.zeros(d * d), []
+    for i in range(len(X)):
+        for j in targets[i]:
+            near += outer[i, j]
+            triplets += [outer[i, j] - outer[i, k] for k in range(len(X)) if y[k] != y[i]]
+    flat = cp.vec(M, order="C")
+    value = (1 - push) * near @ flat + push * cp.sum(cp.pos(margin + np.array(triplets) @ flat))
+    if shrinkage is not None:
+        centre, strength = shrinkage
+        value += strength / 2 * cp.sum_squares(M - centre)
+    problem = cp.Problem(cp.Minimize(value))
+    problem.solve(solver="CLARABEL")
+    return problem.value
