@@ -1,4 +1,4 @@
-"""LMNN's objective in loops, and its optimum by CVXPY."""
+"""LMNN's objectives in loops, for one metric and for several, and its optimum by CVXPY."""
 
 import cvxpy as cp
 import numpy as np
@@ -47,3 +47,31 @@ def by_cvxpy(X, y, targets, push=0.5, margin=1.0, shrinkage=None):
     problem = cp.Problem(cp.Minimize(value))
     problem.solve(solver="CLARABEL")
     return problem.value
+
+
+def targets_of(X, y, k):
+    """The k nearest rows of the same class, row by row."""
+    return [
+        sorted(
+            (j for j in range(len(X)) if j != i and y[j] == y[i]),
+            key=lambda j, i=i: (np.square(X[i] - X[j]).sum(), j),
+        )[:k]
+        for i in range(len(X))
+    ]
+
+
+def loop_objective(X, y, clusters, Ls, k, push, margin, weights=None):
+    """The paper's Eq. (14) with the distances of Eq. (16)."""
+
+    def D(i, j):  # noqa: N802
+        return np.square(Ls[clusters[j]] @ (X[i] - X[j])).sum()
+
+    total = 0.0
+    weights = np.ones(len(X)) if weights is None else weights
+    for i, targets in enumerate(targets_of(X, y, k)):
+        for j in targets:
+            total += weights[i] * (1 - push) * D(i, j)
+            for row in range(len(X)):
+                if y[row] != y[i]:
+                    total += weights[i] * push * max(0.0, margin + D(i, j) - D(i, row))
+    return total

@@ -3,6 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
+from lmnn_oracles import loop_objective, targets_of
 from sklearn.datasets import make_moons
 
 import likewise as lw
@@ -16,34 +17,6 @@ def data(n=24, d=3, n_classes=2, seed=0):
     rng = np.random.default_rng(seed)
     y = np.arange(n) % n_classes
     return rng.normal(size=(n, d)) + rng.normal(size=(n_classes, d))[y], y
-
-
-def targets_of(X, y, k):
-    """The k nearest rows of the same class, row by row."""
-    return [
-        sorted(
-            (j for j in range(len(X)) if j != i and y[j] == y[i]),
-            key=lambda j, i=i: (np.square(X[i] - X[j]).sum(), j),
-        )[:k]
-        for i in range(len(X))
-    ]
-
-
-def loop_objective(X, y, clusters, Ls, k, push, margin, weights=None):
-    """The paper's Eq. (14) with the distances of Eq. (16)."""
-
-    def D(i, j):  # noqa: N802
-        return np.square(Ls[clusters[j]] @ (X[i] - X[j])).sum()
-
-    total = 0.0
-    weights = np.ones(len(X)) if weights is None else weights
-    for i, targets in enumerate(targets_of(X, y, k)):
-        for j in targets:
-            total += weights[i] * (1 - push) * D(i, j)
-            for row in range(len(X)):
-                if y[row] != y[i]:
-                    total += weights[i] * push * max(0.0, margin + D(i, j) - D(i, row))
-    return total
 
 
 def objective_of(X, y, clusters, k, push=0.4, margin=1.5, width=0.0):
