@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 import tempfile
+from collections.abc import Container, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -60,7 +61,7 @@ def main(arguments: list[str] | None = None) -> int:
                 plots.draw(results, RESULTS / page.picture(results), page.label)
         return 0
     known = ENVIRONMENTS if chosen.command == "environments" else REGISTRY
-    names = [name for name in known if not chosen.names or name.startswith(tuple(chosen.names))]
+    names = [name for name in known if not chosen.names or is_meant(name, chosen.names, known)]
     if not names:
         parser.error(f"nothing is named {' or '.join(chosen.names)}; there are {', '.join(known)}")
     if chosen.command == "environments":
@@ -80,6 +81,11 @@ def main(arguments: list[str] | None = None) -> int:
             (RESULTS / f"{name}.json").write_text(json.dumps(results, indent=1) + "\n")
         print(page.section(results))
     return 0
+
+
+def is_meant(name: str, asked: Iterable[str], known: Container[str]) -> bool:
+    """Return whether one of the names asked for is this one, or no name but how this one begins."""
+    return any(name == one or (one not in known and name.startswith(one)) for one in asked)
 
 
 def check(name: str) -> None:

@@ -95,7 +95,7 @@ class PCMLFit(TimedFit):
         "likewise, k = 2": fit("PCML", n_neighbors=2),
         "likewise, k = 3": fit("PCML", n_neighbors=3),
     }
-    targets = (Target("standard-pendigits", "warm_s", below=3),)
+    targets = tuple(Target("standard-pendigits", "warm_s", below=3, row=row) for row in rivals)
 
 
 @benchmark("ncml-fit", datasets=["standard-pendigits"], repeats=1, budget_s=200)
@@ -107,7 +107,7 @@ class NCMLFit(TimedFit):
         "likewise, k = 2": fit("NCML", n_neighbors=2),
         "likewise, k = 3": fit("NCML", n_neighbors=3),
     }
-    targets = (Target("standard-pendigits", "warm_s", below=20),)
+    targets = tuple(Target("standard-pendigits", "warm_s", below=20, row=row) for row in rivals)
 
 
 @benchmark("pcml-fit-large", datasets=["mnist-pca-100"], repeats=1, budget_s=280)

@@ -98,15 +98,16 @@ def run_blocks(
     [4, 4, 2]
     """
     starts = range(0, n_rows, block_rows)
-    helpers = max(0, min(count_threads(n_jobs), len(starts)) - 1)
-    if getattr(_inside, "block", False):
-        helpers = 0
+    helpers = min(count_threads(n_jobs), len(starts)) - 1
+    if helpers < 1 or getattr(_inside, "block", False):
+        with single_threaded_blas():
+            return [task(start, min(start + block_rows, n_rows)) for start in starts]
     results: list[Any] = [None] * len(starts)
     tickets = itertools.count()  # next() on it is atomic: each block is taken once
     stopped = threading.Event()
 
     def work() -> None:
-        outer, _inside.block = getattr(_inside, "block", False), True
+        _inside.block = True
         try:
             while not stopped.is_set() and (ticket := next(tickets)) < len(starts):
                 start = starts[ticket]
@@ -115,7 +116,7 @@ def run_blocks(
             stopped.set()
             raise
         finally:
-            _inside.block = outer
+            _inside.block = False
 
     futures: list[Future[None]] = []
     with single_threaded_blas():

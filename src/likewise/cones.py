@@ -147,6 +147,11 @@ class ConicHull:
 
     directions: Array
 
+    @property
+    def space(self) -> Symmetric:
+        """What the hull lies in."""
+        return Symmetric()
+
     def weights(self, matrix: Array) -> Array:
         """Return the α of the nearest point, by non-negative least squares.
 

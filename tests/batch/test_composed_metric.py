@@ -10,7 +10,13 @@ from sklearn.linear_model import LogisticRegression
 
 import likewise as lw
 from likewise.constraints import doublets, nearest_and_farthest_pairs, triplets
+from likewise.testing import parametrize_with_contract
 
+KERNEL_MODELS_DIFFER = {
+    "check_forms_agree": "a kernel model has no matrix over the features",
+    "check_components_shape": "the components of a kernel model are over feature space",
+    "check_scale_changes_no_ratio": "the width of an rbf kernel fixes a scale",
+}
 BUILDERS = {
     "pairs": lambda X, y: nearest_and_farthest_pairs(X, y, 2),
     "doublets": doublets,
@@ -22,6 +28,14 @@ LEGAL = [
     for case in itertools.product(BUILDERS, LOSSES, ["psd", "symmetric", "conic"])
     if case[0] != "triplets" or case[2] != "conic"
 ]
+
+
+@parametrize_with_contract(
+    [lw.DoubletSVM(kernel="rbf"), lw.NCML(kernel="rbf")],
+    {lw.DoubletSVM: KERNEL_MODELS_DIFFER, lw.NCML: KERNEL_MODELS_DIFFER},
+)
+def test_contract_with_a_kernel(estimator, check):
+    check(estimator)
 
 
 @pytest.mark.parametrize(("constraints", "loss", "cone"), LEGAL)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,11 +17,12 @@ from likewise._validation import (
     job_count,
     one_of,
     positive,
+    yes_or_no,
 )
 from likewise.base import fitting
 from likewise.batch._kernel_metric import KernelMetric
 from likewise.batch._kernel_space import KernelSpace
-from likewise.cones import Symmetric
+from likewise.cones import ConicHull, Symmetric
 from likewise.constraints import Pairs, Triplets, as_pairs, as_triplets
 from likewise.losses import DualLoss, Hinge
 from likewise.metric import canonical_components, nearest_psd
@@ -29,12 +31,15 @@ from likewise.solvers import Solution, conic_interior_point, interior_point
 
 Array = NDArray[Any]
 
+_ROUNDING2 = 1e-26  # of the longest difference's square: two images of one row in feature space
+
 COMMON_RULES: dict[str, Any] = {
     "C": positive(),
     "scale": either(one_of("auto"), positive()),
     "tol": positive(),
     "max_iter": at_least(1),
     "n_jobs": job_count(),
+    "warm_start": yes_or_no(),
 }
 
 
@@ -49,6 +54,7 @@ class MarginLearner(KernelMetric):
     tol: float
     max_iter: int
     n_jobs: int | None
+    warm_start: bool
     verbose: int
     _n_constraints: int
     _weight_then: float
@@ -59,16 +65,12 @@ class MarginLearner(KernelMetric):
     def _loss(self) -> DualLoss:
         return Hinge()
 
-    def _cone(self) -> Any:
+    def _cone(self, matrices: ConstraintMatrices) -> Any:
         return Symmetric()
 
-    def _constraints(self, X: Array, codes: NDArray[np.int64]) -> Pairs | Triplets:
+    def _constraints(self, X: Array, labels: Array) -> Pairs | Triplets:
         """Return the constraints that labels stand for."""
         raise NotImplementedError
-
-    def _over_the_hull(self) -> bool:
-        """Whether M is a sum of the pairs' own matrices."""
-        return False
 
     # -- learning --------------------------------------------------------------------------------
 
@@ -113,19 +115,20 @@ class MarginLearner(KernelMetric):
         self, X: Array, rows: Array, space: KernelSpace | None, constraints: Pairs | Triplets
     ) -> Self:
         matrices, factor = self._matrices(rows, constraints)
-        problem = MarginProblem(matrices, self._loss(), float(self.C), self._cone())
+        problem = MarginProblem(matrices, self._loss(), float(self.C), self._cone(matrices))
 
         def fitted(M: Array) -> dict[str, Array]:
             return {"components_": (_components(M) * factor).astype(X.dtype)}
 
-        solver = conic_interior_point if self._over_the_hull() else interior_point
+        over_the_hull = isinstance(problem.cone, ConicHull)
+        solver = conic_interior_point if over_the_hull else interior_point
         found = self._solve(solver, problem, self._start(len(matrices)), fitted, tol=self.tol)
         self._keep_space(space)
         return self._keep_solution(problem, found, factor, X.dtype)
 
     def _start(self, n_constraints: int) -> Array | None:
         """Return the multipliers of the last fit, if they may be of use."""
-        if not getattr(self, "warm_start", False) or not hasattr(self, "dual_coef_"):
+        if not self.warm_start or not hasattr(self, "dual_coef_"):
             return None
         if self._n_constraints != n_constraints:
             return None
@@ -140,10 +143,12 @@ class MarginLearner(KernelMetric):
         """Return the constraints in the units where the margin is 1, and the factor to those."""
         if isinstance(constraints, Pairs):
             matrices = ConstraintMatrices.of_pairs(X, constraints, self.n_jobs)
-            alike = matrices.differences[constraints.same]
         else:
             matrices = ConstraintMatrices.of_triplets(X, constraints, self.n_jobs)
-            alike = matrices.differences[np.unique(matrices.sides[1])] if matrices.sides else X[:0]
+        if getattr(self, "kernel", None) is not None:
+            matrices = _without_rounding(matrices)
+        of_alike = constraints.same if isinstance(constraints, Pairs) else matrices.near_sides
+        alike = matrices.differences[of_alike]
         factor = _unit_factor(alike, matrices.differences) if self.scale == "auto" else self.scale
         return matrices.times(float(factor)), float(factor)
 
@@ -151,20 +156,29 @@ class MarginLearner(KernelMetric):
         self, problem: MarginProblem, found: Solution, factor: float, dtype: Any
     ) -> Self:
         matrices, M = problem.matrices, found.x
-        components = _components(M)
+        metric = nearest_psd(M)
         if getattr(self, "psd", True):
-            M = nearest_psd(M)
+            M = metric
+        for name in ("intercept_", "threshold_"):
+            if hasattr(self, name):  # of a fit to pairs before, and this may be one to triplets
+                delattr(self, name)
         if matrices.free_threshold:
-            # Also after a projection: b is then the best for the matrix that is kept.
+            # Each is the best for its matrix: distances, which have a threshold, are of the metric.
             self.intercept_ = problem.intercept(matrices.inner(M))
-            self.threshold_ = float(np.sqrt(max(0.0, -self.intercept_)))
+            self.threshold_ = float(np.sqrt(max(0.0, -problem.intercept(matrices.inner(metric)))))
         assert found.multipliers is not None
         self._n_constraints, self._weight_then = len(matrices), problem.C
-        self.matrix_ = (M * factor**2).astype(dtype)
+        with np.errstate(over="ignore"):
+            self.matrix_ = (M * factor**2).astype(dtype)
+        if not np.isfinite(self.matrix_).all():
+            raise ValueError(
+                f"The matrix of {type(self).__name__} has entries beyond the range of {dtype}: the "
+                "features are too small; scale them, or give X in float64."
+            )
         self.support_pairs_ = np.flatnonzero(found.multipliers)
         self.dual_coef_ = (found.multipliers * matrices.sign)[self.support_pairs_]
         self.duality_gap_ = float(found.gap) if found.gap is not None else np.nan
-        return self._keep(components * factor, dtype)
+        return self._keep(_components(metric) * factor, dtype)
 
 
 def _components(M: Array) -> Array:
@@ -187,6 +201,13 @@ def _unit_factor(alike: Array, all_of_them: Array) -> float:
             median = float(np.median(lengths2[lengths2 > 0]))
         return float(1 / (largest * np.sqrt(median)))
     return 1.0
+
+
+def _without_rounding(matrices: ConstraintMatrices) -> ConstraintMatrices:
+    """Return the constraints with differences of zero where only rounding tells two rows apart."""
+    lengths2 = np.einsum("ij,ij->i", matrices.differences, matrices.differences)
+    told_apart = lengths2 > _ROUNDING2 * lengths2.max(initial=0.0)
+    return replace(matrices, differences=matrices.differences * told_apart[:, None])
 
 
 class PairMarginLearner(MarginLearner):

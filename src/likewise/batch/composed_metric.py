@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from likewise._validation import TableLike, at_least, one_of
 from likewise.base import fitting
 from likewise.batch._margin_learner import COMMON_RULES, MarginLearner
-from likewise.cones import PSD, Symmetric
+from likewise.cones import PSD, ConicHull, Symmetric
 from likewise.constraints import (
     Pairs,
     Triplets,
@@ -19,6 +18,7 @@ from likewise.constraints import (
     triplets,
 )
 from likewise.losses import DualLoss, Hinge, Logistic, SquaredHinge
+from likewise.objectives import ConstraintMatrices
 
 _LOSSES: dict[str, Any] = {
     "hinge": Hinge,
@@ -50,7 +50,7 @@ class ComposedMetric(MarginLearner):
     n_same, n_different : int
         How many rows of its class, and of others, each row is joined with; "pairs" takes `n_same`
         of both.
-    scale, tol, max_iter, n_jobs, verbose
+    scale, tol, max_iter, n_jobs, warm_start, verbose
         As in `DoubletSVM`.
 
     Attributes
@@ -96,6 +96,7 @@ class ComposedMetric(MarginLearner):
         tol: float = 1e-3,
         max_iter: int = 500,
         n_jobs: int | None = None,
+        warm_start: bool = False,
         verbose: int = 0,
     ) -> None:
         self.constraints = constraints
@@ -108,6 +109,7 @@ class ComposedMetric(MarginLearner):
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs
+        self.warm_start = warm_start
         self.verbose = verbose
 
     @fitting
@@ -164,15 +166,14 @@ class ComposedMetric(MarginLearner):
         loss: DualLoss = _LOSSES[self.loss]()
         return loss
 
-    def _cone(self) -> Any:
+    def _cone(self, matrices: ConstraintMatrices) -> Any:
+        if self.cone == "conic":
+            return ConicHull(matrices.differences)
         return PSD() if self.cone == "psd" else Symmetric()
 
-    def _over_the_hull(self) -> bool:
-        return self.cone == "conic"
-
-    def _constraints(self, X: NDArray[Any], codes: NDArray[np.int64]) -> Pairs | Triplets:
+    def _constraints(self, X: NDArray[Any], labels: NDArray[Any]) -> Pairs | Triplets:
         if self.constraints == "triplets":
-            return triplets(X, codes, self.n_same, self.n_different, n_jobs=self.n_jobs)
+            return triplets(X, labels, self.n_same, self.n_different, n_jobs=self.n_jobs)
         if self.constraints == "doublets":
-            return doublets(X, codes, self.n_same, self.n_different, n_jobs=self.n_jobs)
-        return nearest_and_farthest_pairs(X, codes, self.n_same, n_jobs=self.n_jobs)
+            return doublets(X, labels, self.n_same, self.n_different, n_jobs=self.n_jobs)
+        return nearest_and_farthest_pairs(X, labels, self.n_same, n_jobs=self.n_jobs)

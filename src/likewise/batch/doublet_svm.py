@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-import numpy as np
 from numpy.typing import NDArray
 
 from likewise._kernel_functions import KERNEL_RULES
-from likewise._validation import at_least
+from likewise._validation import at_least, yes_or_no
 from likewise.batch._margin_learner import COMMON_RULES, PairMarginLearner
 from likewise.constraints import Pairs, doublets
 
@@ -32,8 +31,8 @@ class DoubletSVM(PairMarginLearner):
     C : float
         The weight of the losses.
     psd : bool
-        False keeps `matrix_` and `intercept_` as the SVM has them; `components_` is of the positive
-        part either way.
+        False keeps `matrix_` and `intercept_` as the SVM has them; `components_` and `threshold_`
+        are of the positive part either way.
     kernel : None, "linear", "rbf", "poly" or callable
         Learn in the feature space of a kernel: all rows are kept, and a table of all rows by all
         rows is needed. A callable takes two tables of rows and returns their kernel values.
@@ -57,7 +56,8 @@ class DoubletSVM(PairMarginLearner):
     Attributes
     ----------
     components_ : array of shape (n_features, n_features)
-        L of the metric, eigenvalues descending.
+        L of the metric, eigenvalues descending; with a kernel there is a column for each direction
+        of feature space that the rows span, and so for `matrix_`.
     matrix_ : array of shape (n_features, n_features)
         M; with ``psd=False`` the SVM's own, which may be indefinite.
     intercept_, threshold_ : float
@@ -88,6 +88,7 @@ class DoubletSVM(PairMarginLearner):
     _rules: ClassVar = {
         "n_same": at_least(1),
         "n_different": at_least(1),
+        "psd": yes_or_no(),
         **COMMON_RULES,
         **KERNEL_RULES,
     }
@@ -121,5 +122,5 @@ class DoubletSVM(PairMarginLearner):
         self.warm_start = warm_start
         self.verbose = verbose
 
-    def _constraints(self, X: NDArray[Any], codes: NDArray[np.int64]) -> Pairs:
-        return doublets(X, codes, self.n_same, self.n_different, n_jobs=self.n_jobs)
+    def _constraints(self, X: NDArray[Any], labels: NDArray[Any]) -> Pairs:
+        return doublets(X, labels, self.n_same, self.n_different, n_jobs=self.n_jobs)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
 from numpy.typing import NDArray
 
-from likewise._validation import at_least
+from likewise._validation import at_least, yes_or_no
 from likewise.batch._margin_learner import COMMON_RULES, PairMarginLearner
 from likewise.constraints import Pairs, doublets
 from likewise.losses import DualLoss, Logistic
@@ -32,8 +31,8 @@ class LDML(PairMarginLearner):
     n_same, n_different : int
         `fit` pairs each row with so many nearest rows of its class, and of the other classes.
     psd : bool
-        False keeps `matrix_` and `intercept_` as the regression has them; `components_` is of the
-        positive part either way.
+        False keeps `matrix_` and `intercept_` as the regression has them; `components_` and
+        `threshold_` are of the positive part either way.
     scale : "auto" or float
         What X is multiplied by inside, since the 1 in the margin fixes a scale. "auto" makes the
         median squared distance of the *same* pairs 1.
@@ -43,6 +42,8 @@ class LDML(PairMarginLearner):
         Newton steps allowed, in all.
     n_jobs : int or None
         Threads; None uses all cores. The answer does not depend on it.
+    warm_start : bool
+        Begin with the multipliers of the last fit, such as that of a smaller C.
     verbose : int
         1 shows a progress bar.
 
@@ -80,6 +81,7 @@ class LDML(PairMarginLearner):
     _rules: ClassVar = {
         "n_same": at_least(1),
         "n_different": at_least(1),
+        "psd": yes_or_no(),
         **COMMON_RULES,
     }
 
@@ -94,6 +96,7 @@ class LDML(PairMarginLearner):
         tol: float = 1e-3,
         max_iter: int = 500,
         n_jobs: int | None = None,
+        warm_start: bool = False,
         verbose: int = 0,
     ) -> None:
         self.n_same = n_same
@@ -104,10 +107,11 @@ class LDML(PairMarginLearner):
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs
+        self.warm_start = warm_start
         self.verbose = verbose
 
     def _loss(self) -> DualLoss:
         return Logistic()
 
-    def _constraints(self, X: NDArray[Any], codes: NDArray[np.int64]) -> Pairs:
-        return doublets(X, codes, self.n_same, self.n_different, n_jobs=self.n_jobs)
+    def _constraints(self, X: NDArray[Any], labels: NDArray[Any]) -> Pairs:
+        return doublets(X, labels, self.n_same, self.n_different, n_jobs=self.n_jobs)

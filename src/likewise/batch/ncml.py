@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-import numpy as np
 from numpy.typing import NDArray
 
 from likewise._kernel_functions import KERNEL_RULES
 from likewise._validation import at_least
 from likewise.batch._margin_learner import COMMON_RULES, PairMarginLearner
+from likewise.cones import ConicHull
 from likewise.constraints import Pairs, nearest_and_farthest_pairs
+from likewise.objectives import ConstraintMatrices
 
 
 class NCML(PairMarginLearner):
@@ -49,13 +50,16 @@ class NCML(PairMarginLearner):
         Newton steps allowed, in all.
     n_jobs : int or None
         Threads; None uses all cores. The answer does not depend on it.
+    warm_start : bool
+        Begin with the multipliers of the last fit, such as that of a smaller C.
     verbose : int
         1 shows a progress bar.
 
     Attributes
     ----------
     components_ : array of shape (n_features, n_features)
-        L of the metric, eigenvalues descending.
+        L of the metric, eigenvalues descending; with a kernel there is a column for each direction
+        of feature space that the rows span, and so for `matrix_`.
     matrix_ : array of shape (n_features, n_features)
         M.
     intercept_, threshold_ : float
@@ -97,6 +101,7 @@ class NCML(PairMarginLearner):
         tol: float = 1e-3,
         max_iter: int = 500,
         n_jobs: int | None = None,
+        warm_start: bool = False,
         verbose: int = 0,
     ) -> None:
         self.n_neighbors = n_neighbors
@@ -107,10 +112,11 @@ class NCML(PairMarginLearner):
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs
+        self.warm_start = warm_start
         self.verbose = verbose
 
-    def _over_the_hull(self) -> bool:
-        return True
+    def _cone(self, matrices: ConstraintMatrices) -> Any:
+        return ConicHull(matrices.differences)
 
-    def _constraints(self, X: NDArray[Any], codes: NDArray[np.int64]) -> Pairs:
-        return nearest_and_farthest_pairs(X, codes, self.n_neighbors, n_jobs=self.n_jobs)
+    def _constraints(self, X: NDArray[Any], labels: NDArray[Any]) -> Pairs:
+        return nearest_and_farthest_pairs(X, labels, self.n_neighbors, n_jobs=self.n_jobs)

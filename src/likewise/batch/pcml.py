@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
 from numpy.typing import NDArray
 
 from likewise._validation import at_least
 from likewise.batch._margin_learner import COMMON_RULES, PairMarginLearner
 from likewise.cones import PSD
 from likewise.constraints import Pairs, nearest_and_farthest_pairs
+from likewise.objectives import ConstraintMatrices
 
 
 class PCML(PairMarginLearner):
@@ -98,8 +98,8 @@ class PCML(PairMarginLearner):
         self.warm_start = warm_start
         self.verbose = verbose
 
-    def _cone(self) -> Any:
+    def _cone(self, matrices: ConstraintMatrices) -> Any:
         return PSD()
 
-    def _constraints(self, X: NDArray[Any], codes: NDArray[np.int64]) -> Pairs:
-        return nearest_and_farthest_pairs(X, codes, self.n_neighbors, n_jobs=self.n_jobs)
+    def _constraints(self, X: NDArray[Any], labels: NDArray[Any]) -> Pairs:
+        return nearest_and_farthest_pairs(X, labels, self.n_neighbors, n_jobs=self.n_jobs)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from likewise._kernel_functions import KERNEL_RULES
-from likewise._validation import TableLike, at_least
+from likewise._validation import TableLike, at_least, yes_or_no
 from likewise.base import fitting
 from likewise.batch._margin_learner import COMMON_RULES, MarginLearner
 from likewise.constraints import Triplets, triplets
@@ -57,7 +56,8 @@ class TripletSVM(MarginLearner):
     Attributes
     ----------
     components_ : array of shape (n_features, n_features)
-        L of the metric, eigenvalues descending.
+        L of the metric, eigenvalues descending; with a kernel there is a column for each direction
+        of feature space that the rows span, and so for `matrix_`.
     matrix_ : array of shape (n_features, n_features)
         M; with ``psd=False`` the SVM's own, which may be indefinite.
     dual_coef_, support_pairs_ : arrays
@@ -87,6 +87,7 @@ class TripletSVM(MarginLearner):
     _rules: ClassVar = {
         "n_same": at_least(1),
         "n_different": at_least(1),
+        "psd": yes_or_no(),
         **COMMON_RULES,
         **KERNEL_RULES,
     }
@@ -138,5 +139,5 @@ class TripletSVM(MarginLearner):
         """
         return self._fit_triplets(X, triplets)
 
-    def _constraints(self, X: NDArray[Any], codes: NDArray[np.int64]) -> Triplets:
-        return triplets(X, codes, self.n_same, self.n_different, n_jobs=self.n_jobs)
+    def _constraints(self, X: NDArray[Any], labels: NDArray[Any]) -> Triplets:
+        return triplets(X, labels, self.n_same, self.n_different, n_jobs=self.n_jobs)

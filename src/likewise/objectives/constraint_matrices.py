@@ -83,6 +83,11 @@ class ConstraintMatrices:
         """Whether the constraints are about a threshold: pairs have one, triplets do not."""
         return self.sides is None
 
+    @property
+    def near_sides(self) -> Index:
+        """The differences of anchors and positives, where the constraints are triplets."""
+        return np.empty(0, np.int64) if self.sides is None else np.unique(self.sides[1])
+
     def times(self, factor: float) -> ConstraintMatrices:
         """Return the same constraints with all differences multiplied."""
         return replace(self, differences=self.differences * factor)

@@ -48,13 +48,15 @@ class MarginProblem:
         return replace(self, matrices=self.matrices.of(chosen))
 
     def intercept(self, q: Reals, sign: Reals | None = None) -> float:
-        """Return the b that costs least for given ⟨M, X⟩; 0 where there is none.
+        """Return the b that costs least for given ⟨M, X⟩; 0 where there is none, NaN from NaN.
 
         `sign` is given where `q` is of some constraints only.
         """
         if not self.matrices.free_threshold:
             return 0.0
         sign = self.matrices.sign if sign is None else sign
+        if not np.isfinite(q).all():
+            return np.nan
         # Each loss has its kink where h(q + b) = 1, that is at b = h - q.
         kinks = sign - q
         if isinstance(self.loss, Hinge):

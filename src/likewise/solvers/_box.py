@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, logit
 
 Reals = NDArray[np.float64]
 
+_LARGEST_CHANGE = 10.0  # of log odds in a step
 _LEAST = 1e-14  # of C: nearer to a bound rounding would put a multiplier on it
 
 
@@ -26,6 +28,8 @@ class Box:
         self.t = np.full(len(x), float(self.loss.reaches_one))
         self.capped = bool(np.isfinite(self.loss.largest_slope))
         self.count = len(x) * (int(self.loss.reaches_zero) + int(self.loss.reaches_one))
+        # Whether the loss itself keeps x between its bounds.
+        self.smooth = self.count == 0 and self.capped
 
     @property
     def room(self) -> Reals:
@@ -66,9 +70,11 @@ class Box:
 
     def longest(self, dx: Reals, ds: Reals, dt: Reals, *others: tuple[Reals, Reals]) -> float:
         """Return the longest step that keeps everything, and others that must, above 0."""
-        kept = [(self.x, dx), (self.s, ds), (self.t, dt), *others]
-        if self.capped:
-            kept.append((self.C - self.x, -dx))
+        kept = [(self.s, ds), (self.t, dt), *others]
+        if not self.smooth:
+            kept.append((self.x, dx))
+            if self.capped:
+                kept.append((self.C - self.x, -dx))
         longest = np.inf
         for value, change in kept:
             falls = change < 0
@@ -78,10 +84,22 @@ class Box:
 
     def move(self, length: float, dx: Reals, ds: Reals, dt: Reals) -> None:
         """Take a step."""
+        if self.smooth:
+            self.x = self.by_odds(length * dx)
+            return
         self.x = np.maximum(self.x + length * dx, _LEAST * self.C)
         if self.capped:
             self.x = np.minimum(self.x, (1 - _LEAST) * self.C)
         self.s, self.t = self.s + length * ds, self.t + length * dt
+
+    def by_odds(self, dx: Reals) -> Reals:
+        """Return x after a step taken in the log odds of x/C, where a smooth loss is linear.
+
+        No bound is in the way there, and x may fall or rise by orders of magnitude at once.
+        """
+        shares = self.x / self.C
+        change = np.clip(dx / (self.x * (1 - shares)), -_LARGEST_CHANGE, _LARGEST_CHANGE)
+        return np.asarray(self.C * np.clip(expit(logit(shares) + change), _LEAST, 1 - _LEAST))
 
     def centre(self, mu: float) -> None:
         """Let s and t follow from x."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -41,6 +44,9 @@ class CoordinateAscent:
         Multipliers to begin with.
     """
 
+    # Whether M is A(λ) itself: many sweeps then go between two looks at all constraints.
+    direct = False
+
     def __init__(self, run: MarginRun, start: Reals | None) -> None:
         self.run, self.problem, self.matrices = run, run.problem, run.problem.matrices
         C, loss = self.problem.C, self.problem.loss
@@ -60,30 +66,40 @@ class CoordinateAscent:
         self.b = 0.0
         self.random = np.random.RandomState(0)
 
-    def take(self) -> Status | None:
-        """Sweep until the end, or (None) until an interior-point method is the better choice."""
+    def take(self, *, affordable: float = np.inf) -> Status | None:
+        """Sweep until the end, or (None) until that seems to need more multiplications."""
         n, d = len(self.matrices), len(self.run.M)
-        work, affordable = 0.0, _WORTH_IT * _newton_work(n, d * (d + 1) // 2)
+        work = 0.0
         self._even_out()
-        face, q = self.run.point(self.multipliers)
+        M, q = self._look()
         self.slopes = self._slopes(q)
         active = np.arange(n)
         while True:
             sweeps = 1
-            if face.basis is None:
+            if self.direct:
                 sweeps = int(np.clip(_VISITS * n / max(len(active), 1), _FEWEST, _MOST))
-            self._sweep(face.point, active, sweeps)
+            self._sweep(M, active, sweeps)
             work += _SLOWER * sweeps * len(active) * float(d * d)
             self._even_out()
-            face, q = self.run.point(self.multipliers)
+            M, q = self._look()
             before, self.slopes = self.slopes, self._slopes(q)
-            ended = self.run.record(self.multipliers, face.point, q)
+            ended = self.run.record(self.multipliers, M, q, self._bound(M))
             if ended is not None:
                 return ended
-            if work + self._still_needed(work) > affordable:
+            if np.isfinite(affordable) and work + self._still_needed(work) > affordable:
                 return None
             change = float(np.sqrt(np.mean(np.square(self.slopes - before))))
-            active = self._may_move((_BAND if face.basis is None else 1.0) * change)
+            active = self._may_move((_BAND if self.direct else 1.0) * change)
+
+    def _look(self) -> tuple[Reals, Reals]:
+        """Return the M of the multipliers, and all ⟨M, X⟩."""
+        face, q = self.run.point(self.multipliers)
+        self.direct = face.basis is None
+        return face.point, q
+
+    def _bound(self, M: Reals) -> Callable[[Reals], Reals] | None:
+        """Return what makes the bound's matrix from multipliers, where that is not M."""
+        return None
 
     def _still_needed(self, work: float) -> float:
         """Return the work to the end, if the gap goes on to fall as it did in the last rounds."""
@@ -99,9 +115,7 @@ class CoordinateAscent:
         return float(work / steps * rounds)
 
     def _sweep(self, M: Reals, active: Index, times: int) -> None:
-        d, width = len(M), self.V.shape[1]
-        wide = np.zeros((width, width))
-        wide[:d, :d] = M
+        wide = self._widened(M)
         for _ in range(times):
             self.b = _kernels.margin_sweep(
                 wide,
@@ -118,6 +132,11 @@ class CoordinateAscent:
                 softness=self.softness,
                 weight=self.weight,
             )
+
+    def _widened(self, M: Reals) -> Reals:
+        """Return M with as many rows and columns as the padded differences have."""
+        lacking = self.V.shape[1] - len(M)
+        return np.pad(M, ((0, lacking), (0, lacking)))
 
     def _slopes(self, q: Reals) -> Reals:
         """Return what the dual objective loses by a little more of each multiplier."""
@@ -143,7 +162,9 @@ class CoordinateAscent:
             self.multipliers[takers] *= 1 - abs(excess) / total
 
 
-def _newton_work(n: int, size: int) -> float:
-    """Return the multiplications of an interior-point method, about."""
+def worth_spending(matrices: Any) -> float:
+    """Return how many multiplications may be lost before the interior-point method takes over."""
+    n, d = len(matrices), int(matrices.differences.shape[1])
+    size = d * (d + 1) // 2
     smaller = min(n, size)
-    return _NEWTON_STEPS * (float(n) * size * smaller / 2 + smaller**3 / 6)
+    return _WORTH_IT * _NEWTON_STEPS * (float(n) * size * smaller / 2 + smaller**3 / 6)

@@ -13,6 +13,7 @@ from likewise.solvers._protocols import Iteration, Solution, Status, Watcher
 Reals = NDArray[np.float64]
 
 _ROUNDING = 1e-13
+_SPARE_STEPS = 2
 
 
 class MarginRun:
@@ -28,7 +29,8 @@ class MarginRun:
         self.gap = np.inf
         self.value = np.nan
         self.n_steps = 0
-        self.projects = False
+        self.bound: Callable[[Reals], Reals] | None = None
+        self.spare_steps = _SPARE_STEPS
         self.M = np.zeros((problem.matrices.differences.shape[1],) * 2)
         self.multipliers = np.zeros(len(problem.matrices))
 
@@ -50,8 +52,9 @@ class MarginRun:
         M is what the multipliers project on, unless `bound` makes their bound's matrix.
         """
         problem = self.problem
-        b = problem.intercept(q)
-        primal = problem.primal(M, q, b)
+        primal = problem.primal(M, q, problem.intercept(q))
+        if not np.isfinite(primal):
+            return "stalled"  # what came before is the best there is
         feasible = problem.balanced(multipliers)
         bound_by = M if bound is None else bound(feasible)
         if bound is None and np.abs(feasible - multipliers).sum() > _ROUNDING * multipliers.sum():
@@ -62,7 +65,7 @@ class MarginRun:
         gap = (primal - dual) / primal if primal > 0 else 0.0
         if gap <= self.gap:
             self.gap, self.M, self.multipliers, self.value = gap, M, feasible, primal
-            self.projects = bound is None
+            self.bound = bound
         number = self.n_steps = len(self.primal) - 1
         if self.watcher is not None and number:
             here = Iteration(number, self.M, self.primal[-1])
@@ -72,9 +75,23 @@ class MarginRun:
             return "converged"
         return "max_iter" if number >= self.max_iter else None
 
+    def may_end(self, ended: Status) -> bool:
+        """Return whether a method whose multipliers only come near to 0 may end with this status.
+
+        Steps after the gap was reached bring those at rest so near that they can be put to 0.
+        """
+        if ended != "converged" or not self.problem.loss.reaches_zero:
+            return True
+        self.spare_steps -= 1
+        return self.spare_steps < 0 or self.n_steps >= self.max_iter
+
     def solution(self, status: Status) -> Solution:
         """Return the best of all steps, with multipliers that are at rest exactly at 0."""
-        if self.projects and self.problem.loss.reaches_zero:
+        if status == "interrupted" and not self.primal:
+            raise KeyboardInterrupt  # there is nothing yet to keep
+        if self.gap <= self.tol:
+            status = "converged"  # whatever befell the steps after that
+        if np.isfinite(self.value) and self.problem.loss.reaches_zero:
             self._put_to_rest()
         primal, dual = np.asarray(self.primal), np.asarray(self.dual)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -100,12 +117,16 @@ class MarginRun:
         beyond = sign * (q + problem.intercept(q)) - 1
         at_rest = self.multipliers / problem.C < np.clip(beyond, 0, 1)
         multipliers = problem.balanced(np.where(at_rest, 0.0, self.multipliers))
-        face, q = self.point(multipliers)
-        primal = problem.primal(face.point, q, problem.intercept(q))
-        dual = problem.dual(multipliers, face.point)
+        if self.bound is None:
+            face, q = self.point(multipliers)
+            M = bound_by = face.point
+        else:
+            M, bound_by = self.M, self.bound(multipliers)
+        primal = problem.primal(M, q, problem.intercept(q))
+        dual = problem.dual(multipliers, bound_by)
         gap = (primal - dual) / primal if primal > 0 else 0.0
         if gap <= max(self.gap, self.tol):
-            self.gap, self.M, self.multipliers = gap, face.point, multipliers
+            self.gap, self.M, self.multipliers = gap, M, multipliers
             self.value = primal
             self.primal.append(primal)
             self.dual.append(dual)

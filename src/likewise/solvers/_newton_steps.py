@@ -18,6 +18,8 @@ Index = NDArray[np.int64]
 _INSIDE = 0.995  # the share of the way to the boundary that a step may go
 _SHORT = 0.1  # steps shorter than this get nowhere
 _TOO_MANY_SHORT = 4
+_NEAR = 1e-12  # of C: no nearer to a bound is a start taken
+_SHORTEST = 1e-6
 _START = 0.1  # of C: far from both bounds; ⟨M, X⟩ may then be far too large, which matters less
 
 
@@ -30,14 +32,19 @@ class NewtonSteps:
         The problem, and the record of all steps.
     chosen : array of row numbers
         The constraints whose multipliers move; the others stay at 0.
+    start : array of shape (n_constraints,), optional
+        Multipliers to begin with, where none can end at a bound: from near a bound where it does
+        not belong, a multiplier would take long to come away.
     """
 
-    def __init__(self, run: MarginRun, chosen: Index) -> None:
+    def __init__(self, run: MarginRun, chosen: Index, start: Reals | None = None) -> None:
         self.run, self.problem, self.chosen = run, run.problem, chosen
         self.matrices = run.problem.matrices
         self.sign = self.matrices.sign[chosen]
         first = np.zeros(len(self.matrices))
         first[chosen] = _START * self.problem.C
+        if start is not None and not self.problem.loss.reaches_zero:
+            first = np.clip(start, _NEAR * self.problem.C, (1 - _NEAR) * self.problem.C)
         self.multipliers = np.asarray(self.problem.balanced(first))
         self.box = Box(run.problem, self.sign, self.multipliers[chosen])
         self.face, self.q = run.point(self.multipliers)
@@ -50,11 +57,13 @@ class NewtonSteps:
         """Take steps until the end, or (None) until the chosen ones are not what is wrong."""
         while True:
             ended = self.run.record(self.multipliers, self.face.point, self.q)
-            if ended is not None:
+            if ended is not None and self.run.may_end(ended):
                 return ended
             if self._served():
-                return None
-            if self.short_steps < _TOO_MANY_SHORT:
+                return ended
+            if self.box.smooth:
+                self._smooth_step()
+            elif self.short_steps < _TOO_MANY_SHORT:
                 self._step()
             else:
                 self._safe_step()
@@ -88,9 +97,27 @@ class NewtonSteps:
         self.b += length * db
         self._look(box.x)
 
-    def _look(self, x: Reals) -> None:
+    def _smooth_step(self) -> None:
+        """Take a step that no bound is in the way of, as far as the dual objective rises."""
+        box = self.box
+        theta, residual = box.prepare(self.q[self.chosen], self.b)
+        self.system.factor(self.face, theta)
+        along = self.system.solve(self.sign) if self.matrices.free_threshold else None
+        dx, _, _, db = self._direction(residual, along, 0.0, 0.0)
+        before, length = self.problem.dual(self.multipliers, self.face.point), 1.0
+        while True:
+            self._look(box.by_odds(length * dx), balanced=True)
+            if self.problem.dual(self.multipliers, self.face.point) > before or length < _SHORTEST:
+                break
+            length /= 2
+        box.x = self.multipliers[self.chosen]
+        self.b += length * db
+
+    def _look(self, x: Reals, *, balanced: bool = False) -> None:
         self.multipliers = self.multipliers.copy()
         self.multipliers[self.chosen] = x
+        if balanced:
+            self.multipliers = np.asarray(self.problem.balanced(self.multipliers))
         self.face, self.q = self.run.point(self.multipliers)
 
     def _safe_step(self) -> None:

@@ -14,9 +14,15 @@ from likewise._threads import run_blocks, single_threaded_blas
 Reals = NDArray[np.float64]
 Index = NDArray[np.int64]
 
+LARGEST_TABLE = 10_000  # rows and columns of a table of inner products: 2.4 GB with its factor
 _TILE = 192
 _ROWS = 4096
 _NEGLIGIBLE = 0.01
+
+
+def table_fits(n: int, size: int) -> bool:
+    """Return whether a step on n constraints of so many entries needs no table beyond the limit."""
+    return min(n, size) <= LARGEST_TABLE
 
 
 class NormalEquations:

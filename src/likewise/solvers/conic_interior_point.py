@@ -12,15 +12,23 @@ from scipy.linalg import cho_solve, eigh, solve_triangular
 from likewise._memory import require_memory
 from likewise._threads import single_threaded_blas
 from likewise.solvers._box import Box
+from likewise.solvers._coordinate_ascent import worth_spending
+from likewise.solvers._hull_ascent import HullAscent, HullBound
 from likewise.solvers._margin_run import MarginRun
-from likewise.solvers._normal_equations import factored, gram, products, sums
+from likewise.solvers._normal_equations import factored, gram, products, sums, table_fits
 from likewise.solvers._protocols import Solution, Status, Watcher
-from likewise.solvers.interior_point import FIRST_SET, WORTH_SPLITTING, sample
+from likewise.solvers.interior_point import (
+    FIRST_SET,
+    WORTH_SPLITTING,
+    WORTH_SWEEPING,
+    sample,
+)
 
 Reals = NDArray[np.float64]
 
 _INSIDE = 0.99
 _PART = 60  # steps for a part of the pairs
+_DEARER = 3.0  # a Newton step here against one of `interior_point`
 
 
 def conic_interior_point(
@@ -33,20 +41,18 @@ def conic_interior_point(
 ) -> Solution:
     """Minimise a `MarginProblem` over ``M = Σ αₗXₗ`` with ``α ≥ 0``.
 
-    As `interior_point`, with the weights α as further unknowns. Where the projection on the cone
-    would be needed for the bound, any Y with ``⟨Y, X⟩ ≥ 0`` for all X does:
-    ``Σ λ - … - ½‖A(λ) + Y‖²``. Where the pairs are many, the method begins with some and adds
-    those that are broken or that M should be made of, too; a step of the history is then one such
-    part.
+    As `interior_point`, with the weights α as further unknowns. Coordinate ascent comes first where
+    the pairs are many. If it would take too long, the method begins with some pairs and adds those
+    that are broken or that M should be made of, too; a step of the history is then one such part.
 
     Parameters
     ----------
     problem : MarginProblem
         What is to be solved; its matrices are of pairs.
-    start : None
-        Not used: all multipliers begin in the middle.
+    start : array of shape (n_pairs,), optional
+        Multipliers of a similar problem, for coordinate ascent to begin with.
     max_iter : int
-        Newton steps allowed.
+        Steps allowed: rounds of coordinate ascent, and Newton steps.
     tol : float
         Relative duality gap to reach.
     watcher : callable, optional
@@ -59,22 +65,29 @@ def conic_interior_point(
     """
     run = MarginRun(problem, tol, max_iter, watcher)
     try:
-        status = _solve(run)
+        status = _solve(run, start)
     except KeyboardInterrupt:
         status = "interrupted"
+    except FloatingPointError:
+        status = "stalled"
     return run.solution(status)
 
 
-def _solve(run: MarginRun) -> Status:
+def _solve(run: MarginRun, start: Reals | None) -> Status:
+    n = len(run.problem.matrices)
+    if n > WORTH_SWEEPING and run.problem.loss.reaches_zero:
+        affordable = _DEARER * worth_spending(run.problem.matrices)
+        ended = HullAscent(run, start).take(affordable=affordable)
+        if ended is not None:
+            return ended
+    return _ConicSteps(run).take() if n <= WORTH_SPLITTING else _solve_in_parts(run)
+
+
+def _solve_in_parts(run: MarginRun) -> Status:
     """Solve for some pairs, and add those that are broken or that M should be made of, too."""
     problem, matrices = run.problem, run.problem.matrices
-    n = len(matrices)
-    if n <= WORTH_SPLITTING:
-        return _ConicSteps(run).take()
-    # ⟨inside, X⟩ > 0 for every X but zero: adding enough of it makes any Y allowed.
-    inside = matrices.combine(1 / np.maximum(matrices.inner(np.eye(len(run.M))), 1e-300))
-    inside_inner = np.maximum(matrices.inner(inside), 1e-300)
-    chosen, taken = sample(matrices, FIRST_SET), 0
+    n, hull = len(matrices), HullBound(run.problem.matrices)
+    chosen, taken = sample(matrices, FIRST_SET), run.n_steps
     while True:
         # A part that is hard to the last digits is left for the next, which has more pairs.
         part = MarginRun(problem.of(chosen), run.tol / 4, min(_PART, run.max_iter - taken), None)
@@ -83,10 +96,8 @@ def _solve(run: MarginRun) -> Status:
         multipliers = np.zeros(n)
         multipliers[chosen] = part.multipliers
         M, q = part.M, matrices.inner(part.M)
-        Y = M - matrices.combine(multipliers * matrices.sign)
-        room = matrices.inner(Y) / inside_inner
-        bound = M + max(0.0, -float(room.min())) * inside
-        ended = run.record(multipliers, M, q, partial(_given, bound))
+        room = hull.room(M, multipliers)
+        ended = run.record(multipliers, M, q, partial(hull.matrix, M))
         run.n_steps = taken
         if ended is not None:
             return ended
@@ -96,15 +107,14 @@ def _solve(run: MarginRun) -> Status:
         others = np.setdiff1d(np.arange(n), chosen)
         if not len(others):
             return "stalled"
+        size = len(M) * (len(M) + 1) // 2
+        if problem.loss.reaches_zero and not table_fits(2 * len(chosen), size):
+            return HullAscent(run, run.multipliers).take() or "stalled"
         half = len(chosen) // 2
         broken = others[np.argsort(beyond[others], kind="stable")[:half]]
         wanted = others[np.argsort(room[others], kind="stable")[:half]]
         needed = np.union1d(broken[beyond[broken] < 0.1], wanted[room[wanted] < 0])
         chosen = np.union1d(chosen, needed if len(needed) else broken)
-
-
-def _given(bound: Reals, multipliers: Reals) -> Reals:
-    return bound
 
 
 class _ConicSteps:
@@ -122,16 +132,13 @@ class _ConicSteps:
         self.alpha /= max(float(q.mean()), 1e-300)
         self._look()
         self.y = np.full(n, max(1.0, float(np.abs(self.room).mean())))
-        # ⟨inside, X⟩ > 0 for every X but zero: adding enough of it makes any Y allowed.
-        lengths = np.sqrt(np.maximum(np.einsum("ij,ij->i", self.rows, self.rows), 1e-300))
-        self.inside = self.matrices.combine(1 / lengths)
-        self.inside_inner = np.maximum(self.matrices.inner(self.inside), 1e-300)
+        self.hull = HullBound(self.matrices)
 
     def take(self) -> Status:
         """Take steps until the end."""
         while True:
-            ended = self.run.record(self.box.x, self.M, self.q, self._bound)
-            if ended is not None:
+            ended = self.run.record(self.box.x, self.M, self.q, partial(self.hull.matrix, self.M))
+            if ended is not None and self.run.may_end(ended):
                 return ended
             self._step()
 
@@ -146,7 +153,9 @@ class _ConicSteps:
         )
         if size <= n:
             return np.asarray(
-                self.matrices.coordinates(self.problem.cone.face(np.zeros((d, d))), np.arange(n))
+                self.matrices.coordinates(
+                    self.problem.cone.space.face(np.zeros((d, d))), np.arange(n)
+                )
             )
         with single_threaded_blas():
             values, vectors = eigh(self.matrices.gram(np.arange(n)))
@@ -157,12 +166,6 @@ class _ConicSteps:
         self.M = self.matrices.combine(self.alpha)
         self.q = self.matrices.inner(self.M)
         self.room = self.matrices.inner(self.M - self.matrices.combine(self.box.x * self.sign))
-
-    def _bound(self, multipliers: Reals) -> Reals:
-        """Return ``A + Y`` for a Y that is allowed."""
-        Y = self.M - self.matrices.combine(multipliers * self.sign)
-        short = float(np.maximum(-self.matrices.inner(Y) / self.inside_inner, 0).max())
-        return np.asarray(self.M + short * self.inside)
 
     def _step(self) -> None:
         box, n_jobs = self.box, self.matrices.n_jobs
@@ -192,13 +195,12 @@ class _ConicSteps:
             g0 = at_alpha / self.y - self.alpha
             a = sums(self.rows, self.sign * theta * right, n_jobs)
             p = sums(self.rows, g0 + ratio * off, n_jobs)
-            dm, db = change_of_m(p, a), 0.0
-            if self.matrices.free_threshold:
-                along = change_of_m(np.zeros_like(p), towards)
-                db = (float(self.sign @ (theta * right)) + imbalance - float(towards @ dm)) / (
-                    float(theta.sum()) - float(towards @ along)
-                )
-                dm = dm - db * along
+            dm = change_of_m(p, a)
+            along = change_of_m(np.zeros_like(p), towards)
+            db = (float(self.sign @ (theta * right)) + imbalance - float(towards @ dm)) / (
+                float(theta.sum()) - float(towards @ along)
+            )
+            dm = dm - db * along
             dq = products(self.rows, dm, n_jobs)
             dx = theta * (right - self.sign * (dq + db))
             da = sums(self.rows, self.sign * dx, n_jobs)

@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.solvers._coordinate_ascent import CoordinateAscent
+from likewise.solvers._coordinate_ascent import CoordinateAscent, worth_spending
 from likewise.solvers._margin_run import MarginRun
 from likewise.solvers._newton_steps import NewtonSteps
+from likewise.solvers._normal_equations import LARGEST_TABLE, table_fits
 from likewise.solvers._protocols import Solution, Status, Watcher
 
 Reals = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-_WORTH_SWEEPING = 256  # constraints
+WORTH_SWEEPING = 256  # constraints
 WORTH_SPLITTING = 2048
 FIRST_SET = 512
 _COORDINATES_KEPT = 2**25  # entries; they do not change from step to step
@@ -37,17 +38,18 @@ def interior_point(
     cone enters through the slope of its projection. Where the constraints are many, and most of
     them may rest at 0, the method begins with some and adds those that are broken; the gap is
     always that of the whole problem. Coordinate ascent on the multipliers comes before all this,
-    and often reaches the gap in less time.
+    and often reaches the gap in less time; it is also what is left where Newton's method would
+    need a table of more than `LARGEST_TABLE` constraints by as many.
 
     Parameters
     ----------
     problem : MarginProblem
         What is to be solved.
     start : array of shape (n_constraints,), optional
-        Multipliers of a similar problem: where constraints are added step by step, those with a
-        multiplier come first.
+        Multipliers of a similar problem. Coordinate ascent begins with them, and where constraints
+        are added step by step, those with a multiplier come first.
     max_iter : int
-        Newton steps allowed.
+        Steps allowed: rounds of coordinate ascent, and Newton steps.
     tol : float
         Relative duality gap ``(primal - dual) / primal`` to reach.
     watcher : callable, optional
@@ -64,22 +66,34 @@ def interior_point(
         status = _solve(run, start)
     except KeyboardInterrupt:
         status = "interrupted"
+    except FloatingPointError:
+        status = "stalled"
     return run.solution(status)
 
 
 def _solve(run: MarginRun, start: Reals | None) -> Status:
     problem, n = run.problem, len(run.problem.matrices)
     everything = np.arange(n)
-    if n > _WORTH_SWEEPING and problem.loss.reaches_zero:
-        ended = CoordinateAscent(run, start).take()
+    if n > WORTH_SWEEPING and problem.loss.reaches_zero:
+        affordable = worth_spending(problem.matrices)
+        ended = CoordinateAscent(run, start).take(affordable=affordable)
         if ended is not None:
             return ended
-    face = problem.cone.face(run.M)
-    kept = face.basis is None and n * face.size <= _COORDINATES_KEPT
+    d, face = len(run.M), problem.cone.face(run.M)
+    size = d * (d + 1) // 2
+    kept = face.basis is None and n * size <= _COORDINATES_KEPT
     if n <= WORTH_SPLITTING or kept or not problem.loss.reaches_zero:
-        return NewtonSteps(run, everything).take() or "stalled"
+        if not table_fits(n, size):
+            raise MemoryError(
+                f"{n} constraints on {d} features would need a table of their {n} × {n} inner "
+                f"products, but {LARGEST_TABLE} × {LARGEST_TABLE} is the largest allowed: give "
+                "fewer constraints or fewer features."
+            )
+        return NewtonSteps(run, everything, start).take() or "stalled"
     chosen = sample(problem.matrices, FIRST_SET) if start is None else np.flatnonzero(start)
     while True:
+        if not table_fits(len(chosen), size):
+            return CoordinateAscent(run, run.multipliers).take() or "stalled"
         steps = NewtonSteps(run, chosen)
         ended = steps.take()
         if ended is not None:

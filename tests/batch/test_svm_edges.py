@@ -1,0 +1,144 @@
+"""The SVM-style metrics at the edges: interrupts, numbers too large, warm starts, tables."""
+
+import sys
+
+import numpy as np
+import pytest
+from margin_oracles import blobs
+from sklearn.exceptions import ConvergenceWarning
+
+import likewise as lw
+from likewise.solvers._margin_run import MarginRun
+
+METHODS = {
+    "DoubletSVM": lw.DoubletSVM(),
+    "TripletSVM": lw.TripletSVM(),
+    "PCML": lw.PCML(),
+    "NCML": lw.NCML(),
+    "LDML": lw.LDML(),
+    "ComposedMetric": lw.ComposedMetric("triplets", "squared_hinge", "psd"),
+}
+each = pytest.mark.parametrize("name", METHODS)
+
+
+def method(name, **options):
+    return type(METHODS[name])(**METHODS[name].get_params() | options)
+
+
+def interrupt_at(monkeypatch, number):
+    seen, record = [], MarginRun.record
+
+    def interrupted(self, *args):
+        seen.append(args)
+        if len(seen) == number:
+            raise KeyboardInterrupt
+        return record(self, *args)
+
+    monkeypatch.setattr(MarginRun, "record", interrupted)
+
+
+@each
+@pytest.mark.parametrize("n_rows", [40, 400])
+def test_an_interrupt_keeps_the_best(name, n_rows, monkeypatch):
+    interrupt_at(monkeypatch, 3)
+    with pytest.warns(ConvergenceWarning, match="was interrupted after 1 iteration"):
+        model = method(name, tol=1e-9).fit(*blobs(n_rows))
+    assert not model.converged_
+    assert 1e-9 < model.duality_gap_ < np.inf
+    assert np.isfinite(model.components_).all()
+
+
+@each
+def test_an_interrupt_before_there_is_anything_to_keep(name, monkeypatch):
+    interrupt_at(monkeypatch, 1)
+    with pytest.raises(KeyboardInterrupt):
+        method(name).fit(*blobs())
+
+
+@each
+def test_numbers_whose_fourth_powers_overflow(name):
+    X, y = blobs()
+    with pytest.raises(ValueError, match="found no finite objective"), np.errstate(all="ignore"):
+        method(name, scale=1.0).fit(X * 1e80, y)
+
+
+def test_a_matrix_beyond_the_range_of_its_type():
+    X, y = blobs()
+    with pytest.raises(ValueError, match="entries beyond the range of float32"):
+        lw.PCML().fit((X * 1e-20).astype(np.float32), y)
+
+
+@pytest.mark.parametrize("name", ["DoubletSVM", "LDML"])
+def test_the_threshold_belongs_to_the_distance(name):
+    """Without the projection of `matrix_`, too: distances are of its positive part."""
+    X, y = blobs(40, seed=3)
+    raw, model = (method(name, psd=psd).fit(X, y) for psd in (False, True))
+    assert np.linalg.eigvalsh(raw.matrix_)[0] < 0
+    np.testing.assert_array_equal(raw.components_, model.components_)
+    assert raw.threshold_ == model.threshold_
+    assert raw.intercept_ != model.intercept_
+
+
+def test_a_fit_to_triplets_leaves_no_threshold_behind():
+    model = lw.ComposedMetric("doublets").fit(*blobs())
+    model.set_params(constraints="triplets").fit(*blobs())
+    assert not hasattr(model, "threshold_")
+    assert not hasattr(model, "intercept_")
+
+
+@pytest.mark.parametrize("option", ["psd", "warm_start"])
+def test_only_yes_and_no_are_taken(option):
+    with pytest.raises(ValueError, match=f"{option}='no' is not allowed"):
+        lw.DoubletSVM(**{option: "no"}).fit(*blobs())
+
+
+@pytest.mark.parametrize("n_rows", [40, 400])
+def test_support_is_not_everybody(n_rows):
+    model = lw.NCML(C=0.01).fit(*blobs(n_rows))
+    assert len(model.support_pairs_) < 2 * n_rows
+    assert np.abs(model.dual_coef_).max() <= 0.01
+    assert abs(model.dual_coef_.sum()) <= 1e-12 * np.abs(model.dual_coef_).sum()
+
+
+@each
+@pytest.mark.parametrize("n_rows", [40, 400])
+def test_a_warm_start_ends_at_the_same_minimum(name, n_rows):
+    X, y = blobs(n_rows)
+    warm = method(name, C=0.05, warm_start=True).fit(X, y).set_params(C=0.1).fit(X, y)
+    cold = method(name, C=0.1).fit(X, y)
+    assert warm.converged_
+    assert warm.objective_ == pytest.approx(cold.objective_, rel=2e-3)
+
+
+@each
+@pytest.mark.parametrize("n_rows", [300, 400])
+def test_a_warm_start_from_other_data_does_no_harm(name, n_rows):
+    """Of another size, or of the same with other signs and rows."""
+    model = method(name, C=0.1, warm_start=True).fit(*blobs(400))
+    X, y = blobs(n_rows, seed=1)
+    again, cold = model.fit(X, y[::-1]), method(name, C=0.1).fit(X, y[::-1])
+    assert again.converged_
+    assert again.objective_ == pytest.approx(cold.objective_, rel=2e-3)
+
+
+@pytest.mark.parametrize("name", ["DoubletSVM", "PCML", "NCML", "LDML"])
+def test_no_table_beyond_the_limit(name, monkeypatch):
+    """Coordinate ascent goes on alone; what has none says what is too many."""
+    normal, solver = (
+        sys.modules[f"likewise.solvers.{module}"]
+        for module in ("_normal_equations", "interior_point")
+    )
+    X, y = blobs(1500, 4)
+    X = np.column_stack([X, X[::-1] ** 2])
+    expected = method(name, C=1e-6).fit(X, y)
+    for module in (normal, solver):
+        monkeypatch.setattr(module, "LARGEST_TABLE", 20)
+    monkeypatch.setattr(solver, "_COORDINATES_KEPT", 0)
+    ascent = sys.modules["likewise.solvers._coordinate_ascent"]
+    monkeypatch.setattr(ascent, "_WORTH_IT", 0.0)  # so that Newton steps are asked for
+    if name == "LDML":
+        with pytest.raises(MemoryError, match=r"6000 × 6000 inner products, but 20 × 20"):
+            method(name).fit(X, y)
+    else:
+        found = method(name, C=1e-6).fit(X, y)
+        assert found.objective_ == pytest.approx(expected.objective_, rel=2e-3)
