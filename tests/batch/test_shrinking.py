@@ -69,6 +69,17 @@ def test_whitening_keeps_the_principal_components(data):
     )
 
 
+@pytest.mark.parametrize("n_components", [5, 6, 7, 8, 9, 10])
+def test_few_rows_lose_no_direction_to_n_components(n_components):
+    """Six rows have five directions: whoever asks for more gets them all."""
+    X = np.random.default_rng(0).normal(size=(6, 10))
+    some = lw.Whitening(n_components).fit(X)
+    assert some.components_.shape == (n_components, 10)
+    assert np.linalg.matrix_rank(some.components_) == 5
+    expected = lw.Whitening().fit(X).mahalanobis_matrix()
+    np.testing.assert_allclose(some.mahalanobis_matrix(), expected, rtol=1e-9, atol=1e-12)
+
+
 def test_rca_keeps_what_varies_most_in_units_of_the_variation_within():
     random = np.random.default_rng(0)
     y = np.arange(200) % 4
@@ -103,6 +114,25 @@ def test_constant_features_keep_weight_zero(learner, data):
     L = learner(shrinkage="auto").fit(X, y).components_
     assert L.any()
     assert not L[:, -1].any()
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_constant_features_change_no_distance(learner, data):
+    X, y = data
+    wider = np.column_stack([np.full((len(X), 4), [3.0, 0.0, -0.1, 1e5]), X])
+    plain = learner(shrinkage="auto").fit(X, y).pair_distance(X[1:], X[:-1])
+    with_constants = learner(shrinkage="auto").fit(wider, y).pair_distance(wider[1:], wider[:-1])
+    np.testing.assert_allclose(with_constants, plain, rtol=1e-9)
+
+
+@pytest.mark.parametrize("learner", [lw.RCA, lw.FDA])
+def test_features_constant_within_classes_change_no_distance(learner, data):
+    """Their means are rounded: what is left of them is no variation."""
+    X, y = data
+    wider = np.column_stack([X, np.array([0.1, 0.3, 0.7, 1.1])[y]])
+    plain = learner(shrinkage="auto").fit(X, y).pair_distance(X[1:], X[:-1])
+    with_constant = learner(shrinkage="auto").fit(wider, y).pair_distance(wider[1:], wider[:-1])
+    np.testing.assert_allclose(with_constant, plain, rtol=1e-9)
 
 
 def test_shrinkage_helps_where_rows_are_few():

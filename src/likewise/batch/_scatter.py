@@ -89,23 +89,29 @@ def whitener(
         size = 2.0**exponent
         options: dict[str, Any] = {"shrinkage": shrinkage, "n_axes": n_axes}
         return whitener(X / size, means / size, groups, **options) / size
+    rounding = rounding_of(X)
     if not shrinkage and len(X) < X.shape[1]:
-        values, axes, scale = _principal_axes_of_few_rows(X, means, groups)
+        values, axes, scale = _principal_axes_of_few_rows(X, means, groups, rounding)
     else:
-        values, axes, scale = _principal_axes(X, means, groups, shrinkage or 0.0)
-    from_rounding = np.square(axes) @ np.square(rounding_of(X) * scale)
+        values, axes, scale = _principal_axes(X, means, groups, rounding, shrinkage or 0.0)
+    from_rounding = np.square(axes) @ np.square(rounding * scale)
     kept = values > values.max() * len(scale) * np.finfo(np.float64).eps + from_rounding
     if n_axes is not None:
-        kept[np.argsort(values)[: len(values) - n_axes]] = False
+        # Few rows have fewer axes than features: there may be none to leave out.
+        kept[np.argsort(values)[: max(0, len(values) - n_axes)]] = False
     return canonical_form(axes[kept] / np.sqrt(values[kept])[:, None] * scale)
 
 
 def _principal_axes(
-    X: Array, means: Array, groups: NDArray[np.int64], shrinkage: float | Literal["auto"]
+    X: Array,
+    means: Array,
+    groups: NDArray[np.int64],
+    rounding: Array,
+    shrinkage: float | Literal["auto"],
 ) -> tuple[Array, Array, Array]:
     """Return variances along, and rows of, the axes of the features scaled to unit variance."""
     spread = covariance(X, means, groups)
-    scale = _reciprocal(np.sqrt(np.diag(spread)))
+    scale = _units(np.sqrt(np.diag(spread)), rounding)
     correlation = spread * scale * scale[:, None]
     if shrinkage == "auto":
         shrinkage = ledoit_wolf(X, means, groups, correlation, scale)
@@ -125,7 +131,7 @@ def ledoit_wolf(
 
     The less the rows determine a correlation matrix, the nearer to 1.
     """
-    n_rows, n_features = X.shape
+    n_rows = len(X)
 
     def partial(start: int, stop: int) -> float:
         rows = (X[start:stop] - means[groups[start:stop]]) * scale
@@ -133,22 +139,25 @@ def ledoit_wolf(
 
     fourth_moment = sum(run_blocks(partial, n_rows, _MEAN_ROWS)) / n_rows
     size = float(np.square(correlation).sum())
-    distance = size - float(np.trace(correlation)) ** 2 / n_features
+    # To the target: 1 on the diagonal, but for constant features, which must not count.
+    distance = size - float(np.square(np.diag(correlation)).sum())
     noise = (fourth_moment - size) / n_rows
     return float(np.clip(noise / distance, 0, 1)) if distance > 0 else 1.0
 
 
 def _principal_axes_of_few_rows(
-    X: Array, means: Array, groups: NDArray[np.int64]
+    X: Array, means: Array, groups: NDArray[np.int64], rounding: Array
 ) -> tuple[Array, Array, Array]:
     """Do the same without the covariance, which would have more entries than the data."""
     require_memory(8 * 6 * X.size, f"Finding the axes of {len(X)} rows of {X.shape[1]} features")
     centred = (X - means[groups]) / np.sqrt(len(X))
-    scale = _reciprocal(np.linalg.norm(centred, axis=0))
+    scale = _units(np.linalg.norm(centred, axis=0), rounding)
     with single_threaded_blas():
         _, roots, axes = svd(centred * scale, full_matrices=False)
     return np.square(roots), axes, scale
 
 
-def _reciprocal(deviations: Array) -> Array:
-    return np.divide(1.0, deviations, out=np.zeros_like(deviations), where=deviations > 0)
+def _units(deviations: Array, rounding: Array) -> Array:
+    """Return what brings features to unit variance; 0 for those that vary by rounding at most."""
+    varies = deviations > rounding
+    return np.divide(1.0, deviations, out=np.zeros_like(deviations), where=varies)
