@@ -98,6 +98,25 @@ def test_it_says_when_steps_ran_out(data):
     assert mcml.optimality_ > mcml.tol
 
 
+@pytest.mark.parametrize("call", [2, 5, 20])
+def test_ctrl_c_keeps_the_best(data, call, monkeypatch):
+    plain, looks = MCMLObjective.value_and_slope, []
+
+    def pressed(self, F):
+        looks.append(F)
+        if len(looks) == call:
+            raise KeyboardInterrupt
+        return plain(self, F)
+
+    monkeypatch.setattr(MCMLObjective, "value_and_slope", pressed)
+    with pytest.warns(ConvergenceWarning, match="was interrupted after .* the best metric so far"):
+        mcml = lw.MCML(tol=1e-9).fit(*data)
+    assert mcml.objective_ == min(mcml.history_["objective"])
+    assert mcml.objective_ == pytest.approx(
+        divergence_by_loops(*data, mcml.mahalanobis_matrix()), rel=1e-9
+    )
+
+
 def test_classes_of_one_row_are_refused():
     with pytest.raises(ValueError, match="Every class has one row, but MCML needs a class with"):
         lw.MCML().fit([[0.0], [1.0], [2.0]], [0, 1, 2])

@@ -89,29 +89,28 @@ def minimise_on_psd(
         return stopped
 
     flat = _FIRST_FLAT
-    while True:
-        residual, growing, direction = _residual(slope, F, scale)
-        if residual <= tol:
-            status = "converged"
-            break
-        steps_left = max_iter - (len(history) - 1)
-        if steps_left <= 0:
-            break
-        before = value
-        if growing > tol:
-            F = _along(objective, F, direction, value)
-        found = lbfgs(_InFactor(objective), F, max_iter=steps_left, tol=flat, watcher=watch)
-        F = found.x
-        value, slope = objective.value_and_slope(F)
-        if stopped or found.status == "interrupted":
-            status = "interrupted"
-        elif flat == _FLAT and before - value <= _FLAT * abs(before):
-            status = "stalled"
-        flat = max(_FLAT, flat / 100)
-        if status != "max_iter":
-            residual, _, _ = _residual(slope, F, scale)
-            status = "converged" if residual <= tol else status
-            break
+    try:
+        while True:
+            residual, growing, direction = _residual(slope, F, scale)
+            steps_left = max_iter - (len(history) - 1)
+            if residual <= tol or status != "max_iter" or steps_left <= 0:
+                break
+            begin = _along(objective, F, direction, value) if growing > tol else F
+            found = lbfgs(_InFactor(objective), begin, max_iter=steps_left, tol=flat, watcher=watch)
+            before, F, value = value, found.x, found.value
+            if value < history[-1]:  # L-BFGS did not step, but the step before it helped
+                history.append(value)
+            slope = objective.value_and_slope(F)[1]
+            if stopped or found.status == "interrupted":
+                status = "interrupted"
+            elif flat == _FLAT and before - value <= _FLAT * abs(before):
+                status = "stalled"
+            flat = max(_FLAT, flat / 100)
+    except KeyboardInterrupt:
+        status = "interrupted"
+        residual = _residual(objective.value_and_slope(F)[1], F, scale)[0]
+    if residual <= tol:
+        status = "converged"
     return Solution(
         x=F,
         value=value,

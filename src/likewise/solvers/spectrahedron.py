@@ -85,27 +85,30 @@ def maximise_on_spectrahedron(
         stopped = watcher is not None and watcher(here)
         return stopped
 
-    while True:
-        gap, vertex = _gap(value, slope, F)
-        if gap <= tol:
-            status = "converged"
-            break
-        steps_left = max_iter - (len(history) - 1)
-        if steps_left <= 0:
-            break
-        F = _towards(objective, F, vertex, value)
-        found = lbfgs(_OnSphere(objective), F, max_iter=steps_left, tol=_FLAT, watcher=watch)
-        F, before = _unit(found.x), value
-        value, slope = objective.value_and_slope(F)
-        if stopped or found.status == "interrupted":
-            status = "interrupted"
-            gap, _ = _gap(value, slope, F)
-            break
-        idle = idle + 1 if value - before <= _FLAT * abs(before) else 0
-        if idle == _PATIENCE:
-            status = "stalled"
-            gap, _ = _gap(value, slope, F)
-            break
+    try:
+        while True:
+            gap, vertex = _gap(value, slope, F)
+            steps_left = max_iter - (len(history) - 1)
+            if gap <= tol or status != "max_iter" or steps_left <= 0:
+                break
+            begin = _towards(objective, F, vertex, value)
+            found = lbfgs(
+                _OnSphere(objective), begin, max_iter=steps_left, tol=_FLAT, watcher=watch
+            )
+            before, F, value = value, _unit(found.x), -found.value
+            if value > history[-1]:  # L-BFGS did not step, but the step before it helped
+                history.append(value)
+            slope = objective.value_and_slope(F)[1]
+            idle = idle + 1 if value - before <= _FLAT * abs(before) else 0
+            if stopped or found.status == "interrupted":
+                status = "interrupted"
+            elif idle == _PATIENCE:
+                status = "stalled"
+    except KeyboardInterrupt:
+        status = "interrupted"
+        gap = _gap(value, objective.value_and_slope(F)[1], F)[0]
+    if gap <= tol:
+        status = "converged"
     return Solution(
         x=F,
         value=value,
@@ -144,7 +147,8 @@ def _gap(value: float, slope: Array, F: Array) -> tuple[float, Array]:
     last = len(slope) - 1
     values, vectors = eigh(slope, subset_by_index=(last, last))
     # Rounding may take a largest eigenvalue below a mean of all.
-    return max(0.0, float(values[0]) - here) / max(abs(value), abs(here)), vectors[:, 0]
+    size = max(abs(value), abs(here)) or 1.0
+    return max(0.0, float(values[0]) - here) / size, vectors[:, 0]
 
 
 def _towards(objective: Concave, F: Array, vertex: Array, value: float) -> Array:
