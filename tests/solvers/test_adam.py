@@ -56,6 +56,18 @@ def test_it_converges_when_a_pass_gains_nothing(problem):
     assert found.n_iter < 10
 
 
+def test_a_pass_that_makes_it_worse_is_not_converged():
+    class Rising:
+        n_rows, calls = 20, 0
+
+        def batch_value_and_gradient(self, x, batch):
+            self.calls += 1
+            return float(self.calls), np.ones(3)
+
+    found = adam(Rising(), np.ones(3), **options(max_iter=4, tol=1e-6))
+    assert (found.status, found.n_iter) == ("max_iter", 4)
+
+
 def test_the_seed_decides(problem):
     first, second = (adam(problem, np.ones(3), **options(max_iter=3)).x for _ in range(2))
     np.testing.assert_array_equal(first, second)
@@ -78,6 +90,60 @@ def test_an_interrupt_keeps_the_point(problem, monkeypatch):
     found = adam(problem, np.ones(3), **options(tol=-1.0))
     assert found.status == "interrupted"
     assert (found.x > 1.2).all()
+    assert found.n_iter == len(found.history["objective"]) == 2  # 7 batches a pass
+
+
+@pytest.mark.parametrize("call", [2, 5])
+def test_an_interrupt_in_the_first_pass_keeps_the_point_and_what_is_known_of_it(problem, call):
+    seen = []
+
+    class Interrupted:
+        n_rows = problem.n_rows
+
+        def batch_value_and_gradient(self, x, batch):
+            if len(seen) == call - 1:
+                raise KeyboardInterrupt
+            value, slope = problem.batch_value_and_gradient(x, batch)
+            seen.append(value)
+            return value, slope
+
+    found = adam(Interrupted(), np.ones(3), **options(tol=-1.0))
+    assert (found.status, found.n_iter) == ("interrupted", 1)
+    assert found.value == found.history["objective"][-1] == pytest.approx(np.mean(seen))
+    assert (found.x > 1).all()
+
+
+def test_an_interrupt_in_the_watcher_counts_the_pass_once(problem):
+    def press(step):
+        raise KeyboardInterrupt
+
+    found = adam(problem, np.ones(3), watcher=press, **options(tol=-1.0))
+    assert (found.status, found.n_iter) == ("interrupted", 1)
+
+
+def test_an_interrupt_before_anything_was_learned_goes_on(problem, monkeypatch):
+    def press(x, batch):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(problem, "batch_value_and_gradient", press)
+    with pytest.raises(KeyboardInterrupt):
+        adam(problem, np.ones(3), **options())
+
+
+@pytest.mark.parametrize("call", [4, 9])
+def test_where_values_end_the_point_before_is_kept(problem, monkeypatch, call):
+    plain, told = problem.batch_value_and_gradient, []
+
+    def ending(x, batch):
+        value, slope = plain(x, batch)
+        told.append((x, value))
+        return (np.nan if len(told) == call else value), slope
+
+    monkeypatch.setattr(problem, "batch_value_and_gradient", ending)
+    found = adam(problem, np.ones(3), **options(tol=-1.0))
+    assert found.status == "stalled"
+    np.testing.assert_array_equal(found.x, told[-2][0])
+    assert found.value == told[-2][1]
 
 
 def test_no_finite_start_is_a_failure(problem):

@@ -58,7 +58,8 @@ class NCA(MetricLearner):
     max_iter : int, optional
         Steps of L-BFGS, or passes over the rows; None is 100 steps, or 5 passes.
     tol : float
-        Stop when a step (or pass) improves the objective by less than this share of it.
+        Stop when a step improves the objective by less than this share of it, or a pass changes it
+        by less.
     random_state : int, RandomState or None
         Draws the mini-batches.
     n_jobs : int, optional

@@ -49,8 +49,8 @@ def adam(
     max_iter : int
         Passes over the rows that are allowed.
     tol : float
-        Converged when the mean of the batches' values falls by at most ``tol`` relative to it from
-        one pass to the next.
+        Converged when the mean of the batches' values changes by at most ``tol`` relative to it
+        from one pass to the next.
     batch_size : int
         Rows a step.
     learning_rate : float
@@ -64,7 +64,8 @@ def adam(
     Returns
     -------
     Solution
-        With ``history["objective"]``: the mean of the batches' values in each pass.
+        With ``history["objective"]``: the mean of the batches' values in each pass, also in one
+        that was interrupted.
 
     Examples
     --------
@@ -77,20 +78,22 @@ def adam(
     >>> float(adam(Mean(), np.ones(1), max_iter=200, tol=0, **options).x.round(1)[0])
     4.5
     """
-    x = np.array(start, dtype=np.float64)
+    x = before = np.array(start, dtype=np.float64)
     length = learning_rate * (float(np.sqrt(np.square(x).mean())) or 1.0)
     mean, square = np.zeros_like(x), np.zeros_like(x)
     n_batches = max(1, objective.n_rows // batch_size)
     history: list[float] = []
+    values: list[float] = []
     status: Status = "max_iter"
     steps = 0
     try:
         for number in range(1, max_iter + 1):
-            values = []
             for batch in np.array_split(random.permutation(objective.n_rows), n_batches):
                 value, slope = objective.batch_value_and_gradient(x, np.sort(batch))
                 if not np.isfinite(value) or not np.isfinite(slope).all():
-                    return _solution(x, [*history, value], "failed" if not steps else "stalled")
+                    if not steps:
+                        return _solution(x, [value], "failed")
+                    return _solution(before, [*history, *values[-1:]], "stalled")
                 values.append(value)
                 fraction = steps / (max_iter * n_batches)
                 steps += 1
@@ -98,24 +101,30 @@ def adam(
                 square += (1 - _SQUARE_DECAY) * (np.square(slope) - square)
                 unbiased = np.sqrt(square / (1 - _SQUARE_DECAY**steps))
                 step = mean / (1 - _MEAN_DECAY**steps) / np.where(unbiased > 0, unbiased, 1)
-                x = x - length * (1 + np.cos(np.pi * fraction)) / 2 * step
+                before, x = x, x - length * (1 + np.cos(np.pi * fraction)) / 2 * step
             history.append(float(np.mean(values)))
+            values.clear()
             if watcher is not None and watcher(Iteration(number, x.copy(), history[-1])):
                 status = "interrupted"
                 break
-            if number > 1 and history[-2] - history[-1] <= tol * abs(history[-1]):
+            # A pass that made things worse has not converged, either.
+            if number > 1 and abs(history[-2] - history[-1]) <= tol * abs(history[-1]):
                 status = "converged"
                 break
     except KeyboardInterrupt:
+        if not steps:
+            raise  # there is nothing to keep
         status = "interrupted"
+        if values:
+            history.append(float(np.mean(values)))
     return _solution(x, history, status)
 
 
 def _solution(x: Array, history: list[float], status: Status) -> Solution:
     return Solution(
         x=x,
-        value=history[-1] if history else np.inf,
-        n_iter=max(1, len(history)),
+        value=history[-1],
+        n_iter=len(history),
         status=status,
         history={"objective": np.asarray(history)},
     )
