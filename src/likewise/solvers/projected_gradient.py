@@ -53,7 +53,7 @@ def fista(
         moved = project(ahead - slope(ahead) / steepness)
         faster = (1 + np.sqrt(1 + 4 * pace**2)) / 2
         if np.vdot(ahead - moved, moved - x) > 0:  # overshot: begin anew
-            faster = 1.0
+            pace = faster = 1.0
         ahead = moved + (pace - 1) / faster * (moved - x)
         if np.abs(moved - x).max(initial=0.0) <= tol:
             return moved, True

@@ -1,0 +1,100 @@
+"""Accelerated steps on convex sets: known minima, their speed, and shares by their definition."""
+
+import numpy as np
+import pytest
+
+from likewise.solvers import fista, nearest_shares
+
+STEEP = np.logspace(0, 4, 9)
+AIM = np.linspace(-2, 3, 9)
+
+
+class Bowl:
+    """``½ Σ h (x - aim)²``, which separates: on a box the minimum is the aim cut off."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def __call__(self, x):
+        self.calls += 1
+        return STEEP * (x - AIM)
+
+
+def below_1(x):
+    return np.minimum(x, 1)
+
+
+def test_it_finds_the_minimum_on_a_box():
+    found, converged = fista(
+        Bowl(), below_1, np.zeros(9), steepness=STEEP.max(), max_iter=10_000, tol=1e-12
+    )
+    assert converged
+    np.testing.assert_allclose(found, below_1(AIM), atol=1e-6)
+
+
+def test_steps_grow_as_the_root_of_the_condition():
+    """Plain steps would need about 10⁴ log(1/tol), accelerated ones 10² log(1/tol)."""
+    bowl = Bowl()
+    _, converged = fista(
+        bowl, below_1, np.zeros(9), steepness=STEEP.max(), max_iter=10_000, tol=1e-9
+    )
+    assert converged
+    assert bowl.calls < 100 * np.log(1e9)
+
+
+def test_the_end_on_shares_is_optimal():
+    """No step along the slope leaves the point, whatever its length."""
+    random = np.random.default_rng(0)
+    root, X = random.normal(size=(6, 4)), random.normal(size=(20, 6))
+    gram, product = root.T @ root, X @ root
+
+    def slope(W):
+        return W @ gram - product
+
+    W, converged = fista(
+        slope,
+        nearest_shares,
+        np.full((20, 4), 0.25),
+        steepness=np.linalg.eigvalsh(gram)[-1],
+        max_iter=5000,
+        tol=1e-12,
+    )
+    assert converged
+    for length in (0.01, 1.0, 100.0):
+        np.testing.assert_allclose(nearest_shares(W - length * slope(W)), W, atol=1e-7)
+
+
+def test_it_says_when_steps_ran_out():
+    bowl = Bowl()
+    found, converged = fista(
+        bowl, below_1, np.zeros(9), steepness=STEEP.max(), max_iter=5, tol=1e-12
+    )
+    assert not converged
+    assert bowl.calls == 5
+    assert (found <= 1).all()
+
+
+def test_an_optimal_start_stays():
+    found, converged = fista(
+        Bowl(), below_1, below_1(AIM), steepness=STEEP.max(), max_iter=1, tol=1e-12
+    )
+    assert converged
+    np.testing.assert_array_equal(found, below_1(AIM))
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e6])
+def test_nearest_shares_are_the_nearest(size):
+    """From the nearest point p of a convex set, no corner lies in the direction of the row."""
+    random = np.random.default_rng(1)
+    rows = size * np.vstack([random.normal(size=(40, 5)), np.ones((1, 5)), np.zeros((1, 5))])
+    shares = nearest_shares(rows)
+    assert (shares >= 0).all()
+    np.testing.assert_allclose(shares.sum(axis=1), 1, rtol=1e-9)
+    towards = np.einsum("nf,ncf->nc", rows - shares, np.eye(5) - shares[:, None])
+    assert (towards <= 1e-9 * max(1.0, size)).all()
+
+
+def test_shares_stay_what_they_are():
+    shares = np.random.default_rng(2).dirichlet(np.ones(4), size=10)
+    np.testing.assert_allclose(nearest_shares(shares), shares, atol=1e-15)
+    np.testing.assert_array_equal(nearest_shares(np.array([[-7.0]])), [[1.0]])
