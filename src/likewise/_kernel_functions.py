@@ -15,7 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from likewise._validation import Rule, at_least, check_parameters, non_negative, positive
+from likewise._validation import (
+    Rule,
+    at_least,
+    check_parameters,
+    non_negative,
+    positive,
+    table_of_numbers,
+)
 
 Reals = NDArray[np.float64]
 Kernel = Callable[[Reals, Reals], Reals]
@@ -84,7 +91,7 @@ def kernel_function(kernel: Any, parameters: dict[str, Any], n_features: int) ->
 
 def _checked(kernel: Callable[..., Any], A: Reals, B: Reals) -> Reals:
     with np.errstate(over="ignore", invalid="ignore"):
-        values = np.asarray(kernel(A, B), dtype=np.float64)
+        values = table_of_numbers(kernel(A, B), "The kernel's result")
     if values.shape != (len(A), len(B)):
         raise ValueError(
             f"The kernel returned an array of shape {values.shape} for {len(A)} and {len(B)} rows, "

@@ -74,6 +74,11 @@ def yes_or_no() -> Rule:
     return Rule("True or False", lambda v: isinstance(v, bool | np.bool_))
 
 
+def matrix() -> Rule:
+    """Tables; `table_of_numbers` then tells whether there are numbers in them."""
+    return Rule("a matrix", lambda v: isinstance(v, list | tuple) or hasattr(v, "__array__"))
+
+
 def strictly_between(low: float, high: float) -> Rule:
     """Numbers above `low` and below `high`."""
     return Rule(
@@ -267,6 +272,18 @@ def whole_numbers(given: Any, name: str) -> NDArray[np.int64]:
     if numbers.size and numbers.dtype.kind not in "iu":
         raise ValueError(f"{name} holds {numbers.dtype} values, but row numbers must be integers.")
     return np.ascontiguousarray(numbers, dtype=np.int64)
+
+
+def table_of_numbers(given: Any, name: str) -> NDArray[np.float64]:
+    """Return numbers in float64, of whatever shape; refuse what is ragged or no number."""
+    try:
+        table = np.asarray(given)
+    except ValueError:
+        raise ValueError(f"{name} has rows of different lengths, but a matrix is needed.") from None
+    wrong = [] if table.dtype.kind in "biuf" else [v for v in table.flat if not _is_real(v)]
+    if wrong:
+        raise ValueError(f"{name} holds {shown(wrong[0])}, but only real numbers are allowed.")
+    return np.asarray(table, dtype=np.float64)
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:

@@ -190,6 +190,67 @@ def test_complaints_about_pairs(learner, pairs, same, sentence):
         learner.fit_pairs(X, pairs, same)
 
 
+@pytest.mark.parametrize("learner", LEARNERS, ids=repr)
+@pytest.mark.parametrize(
+    "turn", [np.eye(3), np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]]
+)
+def test_different_pairs_that_no_metric_sees_are_refused(learner, turn):
+    """Alike pairs differ in one direction, different ones in others, where M is 0."""
+    if getattr(learner, "diagonal", False):
+        turn = np.eye(3)
+    X = np.array([[0.0, 0, 0], [2, 0, 0], [0, 1, 0], [2, 1, 0], [2, 0, 3]]) @ turn
+    pairs, same = [[0, 1], [2, 3], [0, 2], [1, 3], [1, 4]], [True, True, False, False, False]
+    learner = clone(learner)
+    with pytest.raises(ValueError, match=r"^No different pair differs in .*; raise shrinkage\.$"):
+        learner.set_params(shrinkage=0.0).fit_pairs(X, pairs, same)
+    assert learner.set_params(shrinkage=0.1).fit_pairs(X, pairs, same).converged_
+    learner.set_params(shrinkage=0.0).fit_pairs(X, [*pairs, [0, 3]], [*same, False])
+
+
+@pytest.mark.parametrize("learner", [*LEARNERS, lw.ITML()], ids=repr)
+def test_equal_rows_of_different_classes_are_named(learner):
+    with pytest.raises(ValueError, match="every pair drawn from different classes are equal, but"):
+        learner.fit([[1.0, 2.0]] * 6, [0, 0, 0, 1, 1, 1])
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=repr)
+def test_what_callbacks_are_given_is_what_a_fit_would_keep(learner, monkeypatch):
+    told = []
+    monkeypatch.setattr(
+        lw.base.Learner, "_call_back", lambda self, fitted: told.append(fitted()) or False
+    )
+    X, y = load_iris(return_X_y=True)
+    learner = clone(learner).set_params(random_state=0).fit(X.astype(np.float32), y)
+    assert len(told) == learner.n_iter_
+    for given in told:
+        L = given["components_"]
+        assert L.dtype == np.float32
+        gram = L @ L.T
+        np.testing.assert_allclose(gram, np.diag(np.diag(gram)), atol=1e-5 * gram.max())
+        assert (np.diff(np.diag(gram)) <= 0).all()
+    np.testing.assert_array_equal(told[-1]["components_"], learner.components_)
+
+
+@pytest.mark.parametrize("learner", [lw.MMC(), lw.DMLEig()], ids=repr)
+@pytest.mark.parametrize("call", [2, 5, 9])
+def test_ctrl_c_keeps_the_best(learner, call, monkeypatch):
+    plain, looks = DifferentPairs.value_and_slope, []
+
+    def pressed(self, F):
+        looks.append(F)
+        if len(looks) == call:
+            raise KeyboardInterrupt
+        return plain(self, F)
+
+    monkeypatch.setattr(DifferentPairs, "value_and_slope", pressed)
+    X, y = load_wine(return_X_y=True)
+    learner = clone(learner).set_params(random_state=0, tol=1e-9)
+    with pytest.warns(ConvergenceWarning, match="was interrupted after .* the best metric so far"):
+        learner.fit(X / X.std(axis=0), y)
+    assert learner.objective_ == max(learner.history_["objective"])
+    assert np.isfinite(learner.components_).all()
+
+
 @pytest.mark.parametrize(
     ("learner", "sentence"),
     [

@@ -29,7 +29,7 @@ from likewise.batch._lmnn_validation import split_off
         ({"init": np.zeros((2, 2))}, None, "init is zero everywhere"),
         ({"init": [[1.0, np.inf]]}, None, "init holds NaN or infinity"),
         ({"init": {"a": 1}}, None, "init={'a': 1} is not allowed: LMNN needs one of .* or a matr"),
-        ({"init": ["a", "b", "c"]}, None, "init holds <U1 values, but only numbers are allowed"),
+        ({"init": ["a", "b", "c"]}, None, "init holds 'a', but only real numbers are"),
         ({"init": [[1.0], [1.0, 2.0]]}, None, "init has rows of different lengths"),
         ({"init": "lda"}, None, "init='lda' is not allowed: LMNN needs one of 'pca'"),
         ({"push": 0.0}, None, "push=0.0 is not allowed: LMNN needs a number above 0 and below"),

@@ -104,6 +104,8 @@ def test_units_of_the_data_do_not_matter():
         ({"init": np.eye(3)}, r"init has shape \(3, 3\), .* there are 4 features of X"),
         ({"init": np.eye(3, 4), "n_components": 2}, "init has 3 rows, but n_components=2"),
         ({"init": np.full((2, 4), np.nan)}, "init holds NaN or infinity"),
+        ({"init": [[1, 2], [3]]}, "init has rows of different lengths, but a matrix is needed"),
+        ({"init": [["one", 2, 3, 4]]}, "init holds 'one', but only real numbers are allowed"),
         ({"init": np.zeros((2, 4))}, "init is zero everywhere"),
         ({"shrinkage": -1}, "shrinkage=-1 is not allowed: NCA needs a finite number of at least 0"),
         ({"solver": "sgd"}, "solver='sgd' is not allowed: NCA needs one of 'auto', 'lbfgs'"),

@@ -84,7 +84,8 @@ def test_neighbours_are_those_of_brute_force(data, fitted):
     X, _ = data
     known, queries = X[::2], X[1:41:2]
     distances, index = fitted.kneighbors(queries, 4)
-    mixture = Mixture(fitted._anchors, 1.0, 10.0, 5)
+    anchors = (fitted.anchors_ - fitted._origin) / fitted._size
+    mixture = Mixture(anchors, 1.0, 10.0, 5)
     rows = (queries - fitted._origin) / fitted._size
     shares = mixture.of_new(rows, fitted._rows, fitted.weights_, None)
     for q, share in enumerate(shares):
@@ -131,5 +132,17 @@ def test_complaints(options, sentence):
 
 
 def test_a_class_of_one_row_is_refused():
-    with pytest.raises(ValueError, match="Class 1 has 1 row, but n_same=1 needs at least 2"):
-        lw.PLML().fit([[0.0], [1.0], [2.0], [3.0], [4.0], [9.0]], [0, 0, 0, 0, 0, 1])
+    with pytest.raises(
+        ValueError, match=r"^Class 'b' has 1 row, but PLML needs at least 2 in every"
+    ):
+        lw.PLML().fit([[0.0], [1.0], [2.0], [3.0], [4.0], [9.0]], list("aaaaab"))
+
+
+def test_parameters_set_later_do_not_change_a_fitted_model(data, fitted, tmp_path):
+    X, _ = data
+    before = fitted.kneighbors(X)
+    fitted.set_params(ridge=100.0, smoothness=0.0)
+    fitted.save(tmp_path / "model")
+    for model in (fitted, lw.load(tmp_path / "model")):
+        for found, expected in zip(model.kneighbors(X), before, strict=True):
+            np.testing.assert_array_equal(found, expected)

@@ -174,6 +174,14 @@ def not_finite(A, B):
     return np.full((len(A), len(B)), np.nan)
 
 
+def ragged(A, B):
+    return [[0.0] * (1 + i) for i in range(len(A))]
+
+
+def text(A, B):
+    return np.full((len(A), len(B)), "near")
+
+
 @pytest.mark.parametrize(
     ("params", "words"),
     [
@@ -181,6 +189,9 @@ def not_finite(A, B):
         ({"kernel": 3}, ["kernel=3"]),
         ({"kernel": wrong_shape}, ["kernel", "(3, 2)", "(2, 2)"]),
         ({"kernel": not_finite}, ["kernel", "NaN"]),
+        ({"kernel": ragged}, ["The kernel's result has rows of different lengths", "a matrix"]),
+        ({"kernel": text}, ["The kernel's result holds 'near'", "only real numbers are allowed"]),
+        ({"kernel": lambda A, B: None}, ["The kernel's result holds None", "real numbers"]),
         ({"kernel": "rbf", "kernel_params": {"width": 1.0}}, ["'width'", "'gamma'"]),
         ({"kernel": "linear", "kernel_params": {"gamma": 1.0}}, ["'gamma'", "none"]),
         ({"kernel": "rbf", "kernel_params": {"gamma": -1.0}}, ["gamma=-1.0", "above 0"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,9 +16,11 @@ from likewise._validation import between, positive
 from likewise.batch._pair_learner import PairLearner
 from likewise.batch._start import size_of
 from likewise.constraints import Pairs
-from likewise.metric import canonical_components
+from likewise.solvers import Solution
 
 Array = NDArray[Any]
+
+_PAIRS_AT_ONCE = 2048
 
 
 class AlikeSpreadLearner(PairLearner):
@@ -25,6 +28,7 @@ class AlikeSpreadLearner(PairLearner):
 
     _rules: ClassVar = {**PairLearner._rules, "shrinkage": between(0, 1), "tol": positive()}
     shrinkage: float
+    tol: float
 
     def _centred(self, X: Array, pairs: Pairs) -> tuple[Array, float]:
         """Return rows about the first, of size about 1, and that size, if pairs say enough."""
@@ -55,12 +59,62 @@ class AlikeSpreadLearner(PairLearner):
         scatter[np.diag_indices_from(scatter)] += self.shrinkage * mean
         return scatter
 
-    def _inverse_root(self, scatter: Array) -> Array:
-        """Return the symmetric ``A^-½``, zero in directions that are empty but for rounding."""
-        with single_threaded_blas():
-            values, vectors = eigh(scatter)
-        kept = values > len(values) * np.finfo(np.float64).eps * values[-1]
-        return np.asarray((vectors[:, kept] / np.sqrt(values[kept])) @ vectors[:, kept].T)
+    def _inverse_root(self, rows: Array, pairs: Pairs) -> Array:
+        """Return the symmetric ``A^-½`` of the scatter A of alike pairs, zero where that is empty.
 
-    def _keep_matrix(self, M: Array, size: float, dtype: Any) -> Self:
-        return self._keep(canonical_components(M) / size, dtype)
+        A direction is empty if nothing but rounding is there.
+        """
+        with single_threaded_blas():
+            values, vectors = eigh(self._alike_scatter(rows, pairs))
+        rounding = len(values) * np.finfo(np.float64).eps * values[-1]
+        kept = values > rounding
+        values, axes = values[kept], vectors[:, kept]
+
+        def seen(v: Array) -> bool:
+            # Rounding of A turns the axis of a value λ by about rounding/λ: along it, less of v
+            # than that is nothing.
+            along = np.abs(v @ (axes * values)).max(axis=1)
+            return bool((along > rounding * np.linalg.norm(v, axis=1)).any())
+
+        if not kept.all():
+            self._require_seen(rows, pairs, seen)
+        return np.asarray((axes / np.sqrt(values)) @ axes.T)
+
+    def _inverse_units(self, rows: Array, pairs: Pairs) -> Array:
+        """Return the features' own part of it: ``A_ff^-½``, zero where no alike pair differs."""
+        spreads = np.diag(self._alike_scatter(rows, pairs))
+        kept = spreads > len(spreads) * np.finfo(np.float64).eps * spreads.max()
+        if not kept.all():
+            self._require_seen(rows, pairs, lambda v: bool(v[:, kept].any()))
+        return np.asarray(np.divide(1.0, np.sqrt(spreads), out=np.zeros_like(spreads), where=kept))
+
+    def _keep_best(
+        self,
+        solver: Callable[..., Solution],
+        objective: Any,
+        start: Array,
+        components: Callable[[Array], Array],
+        dtype: Any,
+    ) -> Self:
+        """Maximise, and keep the L that `components` makes of the point that was found."""
+        found = self._solve(
+            solver,
+            objective,
+            start,
+            fitted=lambda x: {"components_": components(x).astype(dtype)},
+            tol=self.tol,
+        )
+        self.gap_ = float(found.gap or 0.0)
+        return self._keep(components(found.x), dtype)
+
+    def _require_seen(self, rows: Array, pairs: Pairs, seen: Callable[[Array], bool]) -> None:
+        """Refuse different pairs if none is `seen` to differ, some differences at a time."""
+        different = pairs.index[~pairs.same]
+        for start in range(0, len(different), _PAIRS_AT_ONCE):
+            first, second = different[start : start + _PAIRS_AT_ONCE].T
+            if seen(rows[first] - rows[second]):
+                return
+        raise ValueError(
+            "No different pair differs in a direction in which alike pairs do, but "
+            f"{type(self).__name__}(shrinkage={self.shrinkage:g}) needs one; raise shrinkage."
+        )

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from likewise import _files
 from likewise._validation import warn_user
 from likewise.neighbors import nearest
 from likewise.solvers import fista, nearest_shares
@@ -19,6 +20,7 @@ _STEPS = 2000
 _CLOSE = 1e-5
 
 
+@_files.record
 @dataclass(frozen=True, eq=False)
 class Mixture:
     """Shares W of anchors U: ``min ‖X - WU‖² + ridge ‖W‖² + smoothness tr(Wᵀ Lap W)``.

@@ -25,6 +25,11 @@ def pairs_of_labels(
         codes, n_pairs or _PAIRS_PER_CLASSES * (int(codes.max()) + 1) ** 2, random_state=random
     )
     told = ~_equal_and_different(X, drawn)
+    if drawn.same[told].all() and not drawn.same.all():
+        raise ValueError(
+            "The two rows of every pair drawn from different classes are equal, but no metric can "
+            "tell equal rows apart: at least one pair must differ."
+        )
     return Pairs(drawn.index[told], drawn.same[told])
 
 

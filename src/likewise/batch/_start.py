@@ -9,7 +9,15 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh, svd
 
 from likewise._threads import single_threaded_blas
-from likewise._validation import Rule, check_n_components, counted, either, one_of
+from likewise._validation import (
+    Rule,
+    check_n_components,
+    counted,
+    either,
+    matrix,
+    one_of,
+    table_of_numbers,
+)
 from likewise.batch._scatter import covariance, group_means, whitener
 from likewise.metric import with_positive_peaks
 
@@ -18,8 +26,7 @@ Array = NDArray[Any]
 
 def start_rule(*words: str) -> Rule:
     """What `init` may be: one of the words, or an L."""
-    matrix = Rule("a matrix", lambda v: isinstance(v, list | tuple) or hasattr(v, "__array__"))
-    return either(one_of(*words), matrix)
+    return either(one_of(*words), matrix())
 
 
 def starting_components(
@@ -64,13 +71,7 @@ def given_start(init: Any, *, labelled: bool) -> Array | None:
                 "init='fda' needs labels, but triplets have none; 'pca' or 'identity' will do."
             )
         return None
-    try:
-        start = np.asarray(init)
-    except ValueError:
-        raise ValueError("init has rows of different lengths, but a matrix is needed.") from None
-    if start.dtype.kind not in "fiub":
-        raise ValueError(f"init holds {start.dtype} values, but only numbers are allowed.")
-    start = start.astype(np.float64)
+    start = table_of_numbers(init, "init").copy()
     if not np.isfinite(start).all():
         raise ValueError("init holds NaN or infinity, but only finite numbers are allowed.")
     if not start.any():

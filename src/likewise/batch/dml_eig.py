@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from likewise._validation import positive
 from likewise.batch._alike_spread import AlikeSpreadLearner
 from likewise.constraints import Pairs
+from likewise.metric import canonical_form
 from likewise.objectives import DifferentPairs, SoftMinimum
 from likewise.solvers import maximise_on_spectrahedron
 
@@ -96,18 +98,14 @@ class DMLEig(AlikeSpreadLearner):
 
     def _learn(self, X: Array, pairs: Pairs, random: np.random.RandomState) -> Self:
         rows, size = self._centred(X, pairs)
-        root = self._inverse_root(self._alike_scatter(rows, pairs))
+        root = self._inverse_root(rows, pairs)
         start = np.eye(X.shape[1]) / np.sqrt(X.shape[1])
-        unsmoothed = DifferentPairs.of(rows @ root, pairs, SoftMinimum(1.0))
-        mu = self.smoothing * float(unsmoothed.squares(start).mean())
-        objective = DifferentPairs.of(rows @ root, pairs, SoftMinimum(mu))
-        found = self._solve(
+        different = DifferentPairs.of(rows @ root, pairs, SoftMinimum(1.0))  # μ is not known yet
+        self.mu_ = self.smoothing * float(different.squares(start).mean())
+        return self._keep_best(
             maximise_on_spectrahedron,
-            objective,
+            replace(different, spread=SoftMinimum(self.mu_)),
             start,
-            fitted=lambda F: {"components_": F @ root / size},
-            tol=self.tol,
+            lambda F: canonical_form(F @ root) / size,
+            X.dtype,
         )
-        self.mu_, self.gap_ = mu, float(found.gap or 0.0)
-        L = found.x @ root
-        return self._keep_matrix(L.T @ L, size, X.dtype)

@@ -9,7 +9,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from likewise import _kernels
 from likewise._memory import require_memory
-from likewise._validation import Rule, either, non_negative, one_of, positive
+from likewise._validation import (
+    Rule,
+    either,
+    matrix,
+    non_negative,
+    one_of,
+    positive,
+    table_of_numbers,
+)
 from likewise.batch._pair_learner import PairLearner
 from likewise.batch._scatter import group_means, whitener
 from likewise.constraints import Pairs
@@ -21,6 +29,14 @@ Array = NDArray[Any]
 
 _SAMPLED_PAIRS = 10_000  # of which the distances decide on the bounds
 _PERCENTILES = (5, 95)
+
+
+def _is_two_numbers(bounds: Any) -> bool:
+    try:
+        numbers = np.asarray(bounds)
+    except ValueError:  # rows of different lengths
+        return False
+    return numbers.size == 2 and numbers.dtype.kind in "iuf"
 
 
 class ITML(PairLearner):
@@ -53,7 +69,8 @@ class ITML(PairLearner):
     max_iter : int
         Sweeps over the pairs.
     tol : float
-        Stop when a sweep changes the dual variables by no more than this.
+        Stop when a sweep changes the dual variables by no more than this share of their size: the
+        sum of the changes, over the sum of the Euclidean norms before and after.
     random_state : int, RandomState or None
         Draws pairs.
     verbose : bool
@@ -68,8 +85,8 @@ class ITML(PairLearner):
     objective_ : float
         The value that was reached.
     n_iter_, converged_, history_ : int, bool, dict
-        How the sweeps ended; ``history_["change"]`` of the dual variables sweep by sweep, and
-        ``history_["objective"]`` at the start, after every tenth sweep and after the last.
+        How the sweeps ended; ``history_["change"]`` is what `tol` is compared with sweep by sweep,
+        and ``history_["objective"]`` at the start, after every tenth sweep and after the last.
 
     References
     ----------
@@ -88,14 +105,8 @@ class ITML(PairLearner):
     _rules: ClassVar = {
         **PairLearner._rules,
         "gamma": positive(),
-        "prior": either(
-            one_of("identity", "covariance"),
-            Rule("a matrix", lambda v: isinstance(v, np.ndarray | list | tuple)),
-        ),
-        "bounds": either(
-            one_of("percentiles"),
-            Rule("two distances (u, l)", lambda v: not isinstance(v, str) and np.size(v) == 2),
-        ),
+        "prior": either(one_of("identity", "covariance"), matrix()),
+        "bounds": either(one_of("percentiles"), Rule("two distances (u, l)", _is_two_numbers)),
         "tol": non_negative(),
     }
 
@@ -170,7 +181,7 @@ class ITML(PairLearner):
                     "directions, but ITML needs all; use prior='identity' or remove features."
                 )
             return np.asarray(root.T @ root)
-        prior = np.array(self.prior, dtype=np.float64)
+        prior = table_of_numbers(self.prior, "prior")
         if prior.shape != (n_features, n_features):
             raise ValueError(
                 f"prior has shape {prior.shape}, but X needs ({n_features}, {n_features})."

@@ -7,9 +7,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise._validation import Rule
+from likewise._validation import yes_or_no
 from likewise.batch._alike_spread import AlikeSpreadLearner
 from likewise.constraints import Pairs
+from likewise.metric import canonical_components, canonical_form
 from likewise.objectives import DifferentPairs, SumOfDistances, WeightedFeatures
 from likewise.solvers import maximise_on_simplex, maximise_on_spectrahedron
 
@@ -69,7 +70,7 @@ class MMC(AlikeSpreadLearner):
 
     _rules: ClassVar = {
         **AlikeSpreadLearner._rules,
-        "diagonal": Rule("True or False", lambda v: isinstance(v, bool | np.bool_)),
+        "diagonal": yes_or_no(),
     }
 
     def __init__(
@@ -93,34 +94,21 @@ class MMC(AlikeSpreadLearner):
 
     def _learn(self, X: Array, pairs: Pairs, random: np.random.RandomState) -> Self:
         rows, size = self._centred(X, pairs)
-        scatter = self._alike_scatter(rows, pairs)
-        if self.diagonal:
-            return self._learn_weights(rows, np.diag(scatter), pairs, size, X.dtype)
         # In rows whitened by the scatter A of alike pairs, N = A^½ M A^½ and the bound is tr N ≤ 1.
-        root = self._inverse_root(scatter)
-        found = self._solve(
+        if self.diagonal:
+            units = self._inverse_units(rows, pairs)
+            return self._keep_best(
+                maximise_on_simplex,
+                WeightedFeatures.of(rows * units, pairs),
+                np.ones(X.shape[1]),
+                lambda n: canonical_components(np.diag(n * units**2)) / size,
+                X.dtype,
+            )
+        root = self._inverse_root(rows, pairs)
+        return self._keep_best(
             maximise_on_spectrahedron,
             DifferentPairs.of(rows @ root, pairs, SumOfDistances()),
             np.eye(X.shape[1]),
-            fitted=lambda F: {"components_": F @ root / size},
-            tol=self.tol,
+            lambda F: canonical_form(F @ root) / size,
+            X.dtype,
         )
-        self.gap_ = float(found.gap or 0.0)
-        L = found.x @ root
-        return self._keep_matrix(L.T @ L, size, X.dtype)
-
-    def _learn_weights(
-        self, rows: Array, spreads: Array, pairs: Pairs, size: float, dtype: Any
-    ) -> Self:
-        """Learn the diagonal of M, from features in units of the spread of alike pairs."""
-        kept = spreads > len(spreads) * np.finfo(np.float64).eps * spreads.max()
-        units = np.divide(1.0, np.sqrt(spreads), out=np.zeros_like(spreads), where=kept)
-        found = self._solve(
-            maximise_on_simplex,
-            WeightedFeatures.of(rows * units, pairs),
-            np.ones_like(spreads),
-            fitted=lambda n: {"components_": np.diag(np.sqrt(n) * units / size)},
-            tol=self.tol,
-        )
-        self.gap_ = float(found.gap or 0.0)
-        return self._keep_matrix(np.diag(found.x * units**2), size, dtype)

@@ -18,6 +18,7 @@ from likewise._validation import (
     check_rows,
     job_count,
     non_negative,
+    shown,
 )
 from likewise._voting import NeighborVoter
 from likewise.base import fitting
@@ -156,8 +157,14 @@ class PLML(NeighborVoter):
             raise ValueError(
                 f"n_metrics={self.n_metrics} is too many: X has {len(X)} rows to make clusters of."
             )
-        n_same = max(1, min(_SAME, int(np.bincount(codes).min()) - 1))
-        n_different = min(_DIFFERENT, len(X) - int(np.bincount(codes).max()))
+        counts = np.bincount(codes)
+        if counts.min() < 2:
+            raise ValueError(
+                f"Class {shown(classes[counts.argmin()])} has 1 row, but PLML needs at least 2 in "
+                "every class."
+            )
+        n_same = min(_SAME, int(counts.min()) - 1)
+        n_different = min(_DIFFERENT, len(X) - int(counts.max()))
         told = triplets(X, codes, n_same, n_different, n_jobs=self.n_jobs)
         origin, size = X.mean(axis=0, dtype=np.float64), size_of(X)
         rows = np.ascontiguousarray((X - origin) / size)
@@ -165,8 +172,12 @@ class PLML(NeighborVoter):
             clusters = KMeans(
                 self.n_metrics, n_init=4, random_state=check_random_state(self.random_state)
             ).fit(rows)
-        anchors = clusters.cluster_centers_
-        mixture = Mixture(anchors, self.ridge, self.smoothness, min(_JOINED, len(X) - 1))
+        mixture = Mixture(
+            clusters.cluster_centers_,
+            float(self.ridge),
+            float(self.smoothness),
+            min(_JOINED, len(X) - 1),
+        )
         weights = mixture.of_rows(rows, self.n_jobs)
         n_features = X.shape[1]
         found = self._solve(
@@ -178,8 +189,8 @@ class PLML(NeighborVoter):
         )
         self.classes_, self._codes = classes, codes
         self._origin, self._size, self._rows = origin, size, rows
-        self._anchors, self.weights_, self._factors = anchors, weights, found.x
-        self.anchors_ = anchors * size + origin
+        self._mixture, self.weights_, self._factors = mixture, weights, found.x
+        self.anchors_ = mixture.anchors * size + origin
         self.factors_ = found.x / size
         return self
 
@@ -204,9 +215,7 @@ class PLML(NeighborVoter):
         X = check_rows(self, X, reset=False)
         wanted = self._wanted(n_neighbors, len(self._rows))
         queries = np.ascontiguousarray((X - self._origin) / self._size)
-        n_joined = min(_JOINED, len(self._rows) - 1)
-        mixture = Mixture(self._anchors, self.ridge, self.smoothness, n_joined)
-        shares = mixture.of_new(queries, self._rows, self.weights_, self.n_jobs)
+        shares = self._mixture.of_new(queries, self._rows, self.weights_, self.n_jobs)
         distances = np.empty((len(X), wanted))
         index = np.empty((len(X), wanted), dtype=np.int64)
         known = np.stack([self._rows @ L.T for L in self._factors], axis=1)
