@@ -61,7 +61,7 @@ class Target:
 
     `standard_error` names a fact, that of the measure in one run: what is not twice of that apart
     is no difference. `row` is whom the target is for, where several rows are ours, and `against`
-    the only rival that counts.
+    the only rival that counts. `note` is what has to be known to read it.
     """
 
     dataset: str
@@ -71,6 +71,7 @@ class Target:
     standard_error: str | None = None
     row: str = OURS
     against: str | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True)

@@ -140,6 +140,8 @@ def targets(results: Results) -> Iterator[dict[str, str]]:
                 wanted = f"{whose}{label(measure)}: {times:g} × less than {whom}"
             else:
                 wanted = f"{whose}{label(measure)}: below {target['below']:g}"
+            if target.get("note"):
+                wanted += f" ({target['note']})"
             said = {"wanted": wanted, "dataset": dataset}
             late = _late(results, dataset) if measure in TIMES else {}
             late = {name: s for name, s in late.items() if against in (None, name)}

@@ -87,6 +87,18 @@ def test_targets_show_what_was_reached(results):
     ]
 
 
+def test_what_has_to_be_known_stands_beside_the_target(results):
+    results["targets"][0]["note"] = "two steps of both"
+    wanted = "warm, s: 3 × less than the best rival (two steps of both)"
+    assert f"| {wanted} | letter | 4.00 × (NumPy) | reached |" in page.render([results])
+
+
+def test_a_fact_may_have_a_target(results):
+    wanted = {"dataset": "*", "measure": "pairs", "times": None, "below": 7}
+    results["targets"] = [wanted, {**wanted, "below": 8}]
+    assert [t["verdict"] for t in page.targets(results)] == ["missed", "reached"]
+
+
 def test_means_stand_for_errors_on_several_splits(results):
     for line, runs in zip(results["rows"], ([0.2, 0.2, 0.8], [0.3, 0.5, 0.4]), strict=False):
         seen = {"median": runs[1], "mean": 0.4, "low": 0.2, "high": 0.8, "runs": runs}

@@ -93,3 +93,19 @@ def test_the_judges_of_closed_forms_tell_right_from_wrong():
     judge = REGISTRY["closed-form-fda"].judge
     best, worst = (judge(np.eye(4)[[axis]], X, y)["within_share"] for axis in (2, 1))
     assert best < 0.1 < 0.5 < worst  # petal length tells irises apart, sepal width does not
+
+
+@pytest.mark.parametrize(
+    ("name", "measure"), [("mcml", "divergence"), ("mmc-full", "missing"), ("nca", "missed")]
+)
+def test_a_fast_but_worse_metric_is_seen(name, measure):
+    """What is as fast but reaches less must not be called as good."""
+    results = run(REGISTRY[name], smoke=True)
+    ours = next(row for row in results["rows"] if row["rival"] == OURS)
+    other = {**ours, "rival": "another", "values": {**ours["values"]}}
+    worse = {"median": abs(ours["values"][measure]["median"]) * 1.1 + 0.01}
+    results["rows"] = [{**ours, "values": {**ours["values"], measure: worse}}, other]
+    verdicts = {t["wanted"]: t["verdict"] for t in page.targets(results)}
+    assert any(
+        wanted.startswith(measure) and verdict == "missed" for wanted, verdict in verdicts.items()
+    )
