@@ -12,7 +12,8 @@ import pytest
 from test_readme import assert_command_exists, commands_in, public_estimators
 
 import likewise as lw
-from likewise import datasets, evaluation, testing
+from likewise import base, datasets, evaluation, testing
+from likewise._voting import NeighborVoter
 from likewise.cli import main
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -124,6 +125,19 @@ def test_every_method_has_a_page_in_the_usual_order():
 def test_every_method_of_compare_is_named():
     about = TEXT["guide/cli.rst"].split(".. option:: --methods")[1].split(".. option::")[0]
     assert ", ".join(evaluation.METHODS) in " ".join(about.split())
+
+
+def test_every_metric_is_on_the_page_of_all_metrics():
+    example = (DOCS.parent / "examples" / "plot_all_metrics.py").read_text(encoding="utf-8")
+    kinds = (base.MetricLearner, NeighborVoter)
+    metrics = {
+        name
+        for name in public_estimators()
+        if issubclass(getattr(lw, name), kinds) and name != "MetricKNN"  # that one learns no metric
+    }
+    assert {"LMNN", "PLML", "POLA"} <= metrics
+    drawn = {*evaluation.METHODS, *re.findall(r'^    "(\w+)": partial\(lw', example, re.MULTILINE)}
+    assert metrics == drawn
 
 
 def test_every_data_set_is_named(monkeypatch):

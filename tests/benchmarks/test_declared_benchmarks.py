@@ -105,7 +105,5 @@ def test_a_fast_but_worse_metric_is_seen(name, measure):
     other = {**ours, "rival": "another", "values": {**ours["values"]}}
     worse = {"median": abs(ours["values"][measure]["median"]) * 1.1 + 0.01}
     results["rows"] = [{**ours, "values": {**ours["values"], measure: worse}}, other]
-    verdicts = {t["wanted"]: t["verdict"] for t in page.targets(results)}
-    assert any(
-        wanted.startswith(measure) and verdict == "missed" for wanted, verdict in verdicts.items()
-    )
+    found = [t["verdict"] for t in page.targets(results) if t["wanted"].startswith(measure)]
+    assert any(verdict.startswith("missed") for verdict in found)
