@@ -146,7 +146,7 @@ class PenDigitsErrors(ChosenErrors):
     )
 
 
-@benchmark("svm-errors-semeion", datasets=["semeion"], repeats=1, threads=2, budget_s=280)
+@benchmark("svm-errors-semeion", datasets=["semeion"], repeats=1, threads=2, budget_s=600)
 class SemeionErrors(ChosenErrors):
     """Errors by PCML (ours) and NCML on semeion, as in `svm-errors-pendigits`, but in 10 folds.
 
@@ -158,7 +158,7 @@ class SemeionErrors(ChosenErrors):
     targets = (not_above("semeion", 4.83, 1593), not_above("semeion", 5.53, 1593, NCML))
 
 
-@benchmark("svm-errors-usps", datasets=["usps-parts"], repeats=1, threads=2, budget_s=280)
+@benchmark("svm-errors-usps", datasets=["usps-parts"], repeats=1, threads=2, budget_s=600)
 class USPSErrors(ChosenErrors):
     """Errors by PCML (ours) and NCML on USPS's test part, as in `svm-errors-pendigits`.
 

@@ -223,7 +223,9 @@ class NeighbourChoice:
                 log_sums[part], own_shares[part] = found
             return columns, returned
 
-        parts = run_blocks(group, n_anchors, max(height, -(-n_anchors // _GROUPS)), self.n_jobs)
+        # Even parts, or one thread would wait for another with a larger one.
+        n_parts = min(_GROUPS, -(-n_anchors // _LEAST_HEIGHT))
+        parts = run_blocks(group, n_anchors, -(-n_anchors // n_parts), self.n_jobs)
         columns, returned = parts[0]
         for more_columns, more_returned in parts[1:]:
             columns += more_columns

@@ -15,8 +15,7 @@ from likewise.solvers._margin_run import MarginRun
 
 Reals = NDArray[np.float64]
 
-_LOOKS = 3  # at all pairs, for those that M should be made of
-_SWEEPS = 20  # over these, after each look
+_SWEEPS = 5  # over the weights, after each over the multipliers: more would make them no truer
 
 
 class HullBound:
@@ -62,30 +61,29 @@ class HullAscent(CoordinateAscent):
         self.weights = np.zeros(len(self.matrices))
 
     def _look(self) -> tuple[Reals, Reals]:
-        A = self.matrices.combine(self.multipliers * self.matrices.sign)
+        excess = self.matrices.combine(self.weights)
+        excess -= self.matrices.combine(self.multipliers * self.matrices.sign)
+        wanted = np.flatnonzero((self.weights > 0) | (self.matrices.inner(excess) < 0))
+        wide = self._widened(excess)
         ones, unused = np.ones(len(self.weights)), np.zeros(len(self.weights))
-        for _ in range(_LOOKS):
-            excess = self.matrices.combine(self.weights) - A
-            wanted = np.flatnonzero((self.weights > 0) | (self.matrices.inner(excess) < 0))
-            wide = self._widened(excess)
-            for _ in range(_SWEEPS):
-                # With b = 1 the sweep asks for ⟨M - A, X⟩ ≥ 0, and no more weight than that takes.
-                _kernels.margin_sweep(
-                    wide,
-                    self.V,
-                    self.plus,
-                    self.minus,
-                    ones,
-                    self.curvature,
-                    self.weights,
-                    unused,
-                    wanted[self.random.permutation(len(wanted))],
-                    b=1.0,
-                    top=np.inf,
-                    softness=0.0,
-                    weight=0.0,
-                )
-                wanted = wanted[self.weights[wanted] > 0]
+        for _ in range(_SWEEPS):
+            # With b = 1 a sweep asks for ⟨M - A, X⟩ ≥ 0, and for no more weight than that takes.
+            _kernels.margin_sweep(
+                wide,
+                self.V,
+                self.plus,
+                self.minus,
+                ones,
+                self.curvature,
+                self.weights,
+                unused,
+                wanted[self.random.permutation(len(wanted))],
+                b=1.0,
+                top=np.inf,
+                softness=0.0,
+                weight=0.0,
+            )
+            wanted = wanted[self.weights[wanted] > 0]
         M = self.matrices.combine(self.weights)
         return M, self.matrices.inner(M)
 
