@@ -129,17 +129,22 @@ class LMNNAgainstAll(LMNNFit):
 class LMNNReach(LMNNFit):
     """How long until the objective is where pylmnn ends: ours stops after 6 steps, on 5 splits.
 
-    As in `lmnn`. A second row of ours goes on until its certificate is 1 %. The targets ask for a
-    tenth of pylmnn's time and an objective that is not higher, and in the end for an error that is
-    not higher either, up to two standard errors.
+    As in `lmnn`. A second row of ours is the fit by default, which goes on until its certificate is
+    1 %: that takes longer, and ends lower. The targets ask for a tenth of pylmnn's time, and of
+    both rows for an objective and an error that are not higher (the error: by two standard errors).
     """
 
     rivals = {OURS: ours_stopped_after(6), TO_THE_END: OURS_WHOLE, "pylmnn": PYLMNN}
     targets = (
         Target("*", "warm_s", times=10, against="pylmnn"),
-        Target("*", "objective", times=1, against="pylmnn"),
-        Target("*", "objective", times=1, against="pylmnn", row=TO_THE_END),
-        Target("*", "error", 1, against="pylmnn", row=TO_THE_END, standard_error="error_se"),
+        *(
+            target
+            for row in (OURS, TO_THE_END)
+            for target in (
+                Target("*", "objective", times=1, against="pylmnn", row=row),
+                Target("*", "error", 1, against="pylmnn", row=row, standard_error="error_se"),
+            )
+        ),
     )
 
 

@@ -11,7 +11,7 @@ from scipy.linalg import eigh
 
 from likewise import _kernels
 from likewise._memory import require_memory
-from likewise._threads import single_threaded_blas
+from likewise._threads import run_blocks, single_threaded_blas
 from likewise._validation import between, positive
 from likewise.batch._pair_learner import PairLearner
 from likewise.batch._start import size_of
@@ -49,15 +49,30 @@ class AlikeSpreadLearner(PairLearner):
         spread = _kernels.laplacian_apply(rows, first, second, np.ones(len(first)))
         with single_threaded_blas():
             scatter = rows.T @ spread
+        self._require_spread(np.diag(scatter))
         mean = float(np.trace(scatter)) / len(scatter)
-        if not mean > 0:
+        scatter = (1 - self.shrinkage) * (scatter + scatter.T) / 2
+        scatter[np.diag_indices_from(scatter)] += self.shrinkage * mean
+        return scatter
+
+    def _alike_spreads(self, rows: Array, pairs: Pairs) -> Array:
+        """Return the diagonal of that alone."""
+        first, second = pairs.index[pairs.same].T
+
+        def block(start: int, stop: int) -> Array:
+            V = rows[first[start:stop]] - rows[second[start:stop]]
+            return np.asarray(np.einsum("nf,nf->f", V, V))
+
+        spreads = np.sum(run_blocks(block, len(first), _PAIRS_AT_ONCE), axis=0)
+        self._require_spread(spreads)
+        return np.asarray((1 - self.shrinkage) * spreads + self.shrinkage * spreads.mean())
+
+    def _require_spread(self, spreads: Array) -> None:
+        if not spreads.sum() > 0:
             raise ValueError(
                 f"The rows of every alike pair are equal, but {type(self).__name__} needs an alike "
                 "pair of two different rows."
             )
-        scatter = (1 - self.shrinkage) * (scatter + scatter.T) / 2
-        scatter[np.diag_indices_from(scatter)] += self.shrinkage * mean
-        return scatter
 
     def _inverse_root(self, rows: Array, pairs: Pairs) -> Array:
         """Return the symmetric ``A^-½`` of the scatter A of alike pairs, zero where that is empty.
@@ -82,7 +97,7 @@ class AlikeSpreadLearner(PairLearner):
 
     def _inverse_units(self, rows: Array, pairs: Pairs) -> Array:
         """Return the features' own part of it: ``A_ff^-½``, zero where no alike pair differs."""
-        spreads = np.diag(self._alike_scatter(rows, pairs))
+        spreads = self._alike_spreads(rows, pairs)
         kept = spreads > len(spreads) * np.finfo(np.float64).eps * spreads.max()
         if not kept.all():
             self._require_seen(rows, pairs, lambda v: bool(v[:, kept].any()))

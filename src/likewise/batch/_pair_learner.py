@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
+from likewise._threads import single_threaded_blas
 from likewise._validation import TableLike, at_least, check_labelled, check_rows, either, none
 from likewise.base import MetricLearner, fitting
 from likewise.batch._pairs import pairs_of_labels, refuse_equal_different
@@ -64,7 +65,9 @@ class PairLearner(MetricLearner):
         X = check_rows(self, X, reset=True, min_rows=2)
         checked = as_pairs(pairs, same, len(X))
         refuse_equal_different(X, checked)
-        return self._learn(X, checked, check_random_state(self.random_state))
+        # Held here once: to limit BLAS anew for every product takes longer than a small product.
+        with single_threaded_blas():
+            return self._learn(X, checked, check_random_state(self.random_state))
 
     def _learn(self, X: Array, pairs: Pairs, random: np.random.RandomState) -> Self:
         raise NotImplementedError

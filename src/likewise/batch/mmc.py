@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from likewise._validation import yes_or_no
 from likewise.batch._alike_spread import AlikeSpreadLearner
 from likewise.constraints import Pairs
-from likewise.metric import canonical_components, canonical_form
+from likewise.metric import canonical_form
 from likewise.objectives import DifferentPairs, SumOfDistances, WeightedFeatures
 from likewise.solvers import maximise_on_simplex, maximise_on_spectrahedron
 
@@ -101,7 +101,7 @@ class MMC(AlikeSpreadLearner):
                 maximise_on_simplex,
                 WeightedFeatures.of(rows * units, pairs),
                 np.ones(X.shape[1]),
-                lambda n: canonical_components(np.diag(n * units**2)) / size,
+                lambda n: _sorted_diagonal(np.sqrt(n) * units / size),
                 X.dtype,
             )
         root = self._inverse_root(rows, pairs)
@@ -112,3 +112,9 @@ class MMC(AlikeSpreadLearner):
             lambda F: canonical_form(F @ root) / size,
             X.dtype,
         )
+
+
+def _sorted_diagonal(lengths: Array) -> Array:
+    """Return the canonical L of a diagonal M: a row a feature, the longest first."""
+    order = np.argsort(-lengths, kind="stable")
+    return np.asarray(np.diag(lengths)[order])
