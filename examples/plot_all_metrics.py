@@ -27,8 +27,8 @@ from likewise.evaluation import METHODS
 
 METRICS = {
     **METHODS,
-    "PCML": partial(lw.PCML, 10, 0.01, tol=1e-2),
-    "NCML": partial(lw.NCML, 1, 1e-3, tol=0.1),
+    "PCML": partial(lw.PCML, 20, 0.01, tol=1e-2),
+    "NCML": partial(lw.NCML, 10, 0.01, tol=0.1),
     "LDML": partial(lw.LDML, 0.1, n_same=1, n_different=1, tol=1e-2),
     "ComposedMetric": partial(lw.ComposedMetric, "triplets", "squared_hinge", C=0.1, tol=1e-2),
 }
