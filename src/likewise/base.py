@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from likewise import _files
+from likewise._origin import about
 from likewise._progress import progress
 from likewise._threads import run_blocks, single_threaded_blas
 from likewise._validation import (
@@ -248,7 +249,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
             mapped[start:stop] = X[start:stop] @ across
 
         # Fixed blocks, each on one thread: the same bits on any number of cores.
-        run_blocks(block, len(X), _MAP_BLOCK)
+        run_blocks(block, len(X), _MAP_BLOCK, getattr(self, "n_jobs", None))
         return mapped
 
     @property
@@ -262,7 +263,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
 
     def _map_about(self, X: Array, origin: Array) -> Any:
         """Map differences to a point: far from the origin of X they would drown in L·x."""
-        return self._map(X - origin) if self._linear else self._map(X)
+        return self._map(about(X, origin) if self._linear else X)
 
     def _keep(self, components: Array, dtype: Any) -> Self:
         """Store L in the precision of the data it was learned from."""
@@ -279,7 +280,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
 def map_about(metric: Any, X: Array, origin: Array) -> Array:
     """Map rows to where the Euclidean distance is that of `metric`, up to a common shift.
 
-    Any transformer will do; a linear one of ours maps differences to `origin`, some row of the
+    Any transformer will do; a linear one of ours maps differences to `origin`, a point amid the
     data, so that no digits are lost however far the data are from zero.
     """
     about = getattr(metric, "_map_about", None)

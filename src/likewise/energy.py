@@ -11,6 +11,7 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from likewise import _kernels
+from likewise._origin import origin_of
 from likewise._threads import run_blocks
 from likewise._validation import (
     TableLike,
@@ -148,7 +149,7 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         targets = target_neighbors(X, classes[codes], n_neighbors, n_jobs=self.n_jobs)
         metric.fit(X, classes[codes])
         # Nothing changes before all has gone well.
-        self.classes_, self.metric_, self._origin = classes, metric, X[0].copy()
+        self.classes_, self.metric_, self._origin = classes, metric, origin_of(X)
         self._n_neighbors = n_neighbors
         self._push = _setting(self.push, metric, "push", 0.5)
         self._margin = _setting(self.margin, metric, "margin", 1.0)
@@ -159,13 +160,14 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         to_targets = _kernels.pair_sqdist(
             np.ascontiguousarray(rows), anchors, targets.ravel(), n_jobs=self.n_jobs
         ).reshape(targets.shape)
+        self._by_features, self._invaders = self.targets == "euclidean", self.invaders
         self._unit = 1.0
         if not hasattr(metric, "margin"):
             self._unit = float(np.median(to_targets)) or 1.0
         # The rows of a class side by side, as the sums over classes want them.
         order, self._class_start = by_class(codes, len(classes))
         self._to_targets, self._rows = to_targets[order] / self._unit, rows[order]
-        self._choosers = X[order] if self.targets == "euclidean" else self._rows
+        self._choosers = X[order] if self._by_features else self._rows
         return self
 
     def energies(self, X: TableLike) -> Reals:
@@ -184,7 +186,7 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         check_is_fitted(self)
         X = check_rows(self, X, reset=False)
         Z = self._map(X)
-        targets = self._targets_of(X if self.targets == "euclidean" else Z)
+        targets = self._targets_of(X if self._by_features else Z)
         distances = SquaredDistances(self._rows, self._unit)
         found = np.empty((len(X), len(self.classes_)))
 
@@ -196,7 +198,7 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
                 self._to_targets,
                 push=self._push,
                 margin=self._margin,
-                invaders=self.invaders,
+                invaders=self._invaders,
             )
 
         run_blocks(block, len(X), max(1, BLOCK_VALUES // len(self._rows)), self.n_jobs)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from likewise._origin import origin_of
 from likewise._validation import (
     TableLike,
     at_least,
@@ -104,7 +105,8 @@ class MetricKNN(NeighborVoter):
         self._wanted(None, len(X))
         metric = None if self.metric is None else clone(self.metric).fit(X, classes[codes])
         # Nothing changes before all has gone well.
-        self._codes, self.classes_, self.metric_, self._origin = codes, classes, metric, X[0].copy()
+        self._codes, self.classes_, self.metric_ = codes, classes, metric
+        self._origin = origin_of(X)
         self._rows = self._map(X)
         return self
 

@@ -198,3 +198,11 @@ def test_equal_rows_marked_different_are_refused():
     X = [[0.0], [1.0], [1.0], [3.0]]
     with pytest.raises(ValueError, match=r"pairs\[1\] is marked different, but its rows 1 and 2"):
         lw.ITML(bounds=(1, 2)).fit_pairs(X, [[0, 1], [1, 2]], [True, False])
+
+
+def test_bounds_do_not_depend_on_the_place_of_a_row_far_off(data):
+    X, y = (part[::3] for part in data[:2])
+    far = np.full((1, X.shape[1]), 1e9)
+    first = lw.ITML(max_iter=1, tol=1e9, random_state=0).fit(np.vstack([far, X]), [y[0], *y])
+    last = lw.ITML(max_iter=1, tol=1e9, random_state=0).fit(np.vstack([X, far]), [*y, y[0]])
+    np.testing.assert_allclose(first.bounds_, last.bounds_, rtol=1e-13)

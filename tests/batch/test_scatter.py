@@ -21,6 +21,13 @@ def test_means_are_numpys(grouped, shift, monkeypatch):
     np.testing.assert_allclose(group_means(X + shift, groups) - shift, expected, atol=1e-9)
 
 
+def test_a_first_row_far_off_costs_the_other_means_nothing(grouped):
+    X, groups = grouped
+    X[0], groups[0] = 1e12, 7
+    expected = [X[groups == group].mean(axis=0) for group in range(7)]
+    np.testing.assert_allclose(group_means(X, groups)[:7], expected, atol=1e-14)
+
+
 def test_means_of_very_many_groups_take_no_loop_over_them():
     n = 100_000
     X = np.arange(2.0 * n).reshape(n, 2)

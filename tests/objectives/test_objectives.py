@@ -122,6 +122,17 @@ def test_far_from_the_origin_nothing_is_lost(kind):
 
 
 @pytest.mark.parametrize("kind", ["pairs", "triplets"])
+def test_a_first_row_far_off_costs_the_others_nothing(kind):
+    X, pairs, triplets = data()
+    L = np.random.default_rng(3).normal(size=(4, 4))
+    value, gradient = build(kind, Logistic(), X, pairs, triplets).value_and_gradient(L)
+    later = Pairs(pairs.index + 1, pairs.same), Triplets(triplets.index + 1)
+    far = build(kind, Logistic(), np.vstack([np.full(4, 1e9), X]), *later).value_and_gradient(L)
+    assert far[0] == pytest.approx(value, rel=1e-13)
+    np.testing.assert_allclose(far[1], gradient, rtol=1e-11)
+
+
+@pytest.mark.parametrize("kind", ["pairs", "triplets"])
 def test_float32_rows_are_summed_in_float64(kind):
     X, pairs, triplets = data()
     X = X.astype(np.float32)

@@ -11,6 +11,7 @@ from scipy.linalg import eigh
 
 from likewise import _kernels
 from likewise._memory import require_memory
+from likewise._origin import about, origin_of
 from likewise._threads import run_blocks, single_threaded_blas
 from likewise._validation import between, positive
 from likewise.batch._pair_learner import PairLearner
@@ -31,7 +32,7 @@ class AlikeSpreadLearner(PairLearner):
     tol: float
 
     def _centred(self, X: Array, pairs: Pairs) -> tuple[Array, float]:
-        """Return rows about the first, of size about 1, and that size, if pairs say enough."""
+        """Return rows amid which zero lies, of size about 1, and that size, if pairs say enough."""
         name = type(self).__name__
         for alike, word in ((True, "alike"), (False, "different")):
             if not (pairs.same == alike).any():
@@ -41,7 +42,8 @@ class AlikeSpreadLearner(PairLearner):
             f"{name} of {len(X)} rows of {X.shape[1]} features",
         )
         size = size_of(X)
-        return np.ascontiguousarray(np.subtract(X, X[0], dtype=np.float64) / size), size
+        rows = about(np.ascontiguousarray(X, dtype=np.float64), origin_of(X))
+        return rows / size, size
 
     def _alike_scatter(self, rows: Array, pairs: Pairs) -> Array:
         """Return ``Σ vvᵀ`` over alike pairs, shrunk towards its mean variance in all directions."""

@@ -52,7 +52,7 @@ class LMNNMatrixProblem:
     def value_and_slope(self, M: Array) -> tuple[float, Array]:
         """Return the value over the working set and a subgradient in M."""
         objective = self.problem.objective
-        Z = map_rows(objective.X, canonical_components(M), objective.n_jobs, objective.X.dtype)
+        Z = map_rows(objective.X, canonical_components(M), objective.n_jobs)
         costs = objective.costs(
             objective.distances(Z, objective.near), objective.distances(Z, objective.far)
         )

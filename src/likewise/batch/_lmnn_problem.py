@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
@@ -12,15 +11,7 @@ from scipy.optimize import minimize_scalar
 
 from likewise import _kernels, neighbors
 from likewise.neighbors._rows import Algorithm
-from likewise.objectives import (
-    Bound,
-    GroupedPairs,
-    LargeMargin,
-    LargeMarginBound,
-    SeveralMetrics,
-    SeveralMetricsBound,
-    Shrinkage,
-)
+from likewise.objectives import GroupedPairs, LargeMargin, Shrinkage
 from likewise.solvers import Look
 
 Array = NDArray[Any]
@@ -175,11 +166,7 @@ class LMNNProblem:
         self, objective: LargeMargin, find: FindImpostors, shrinkage: Shrinkage | None = None
     ) -> None:
         self.objective, self.find, self.shrinkage = objective, find, shrinkage
-        self._bound: Callable[[Any, Reals, Reals], Bound]
-        if isinstance(objective, SeveralMetrics):
-            self._bound = SeveralMetricsBound(objective)
-        else:
-            self._bound = LargeMarginBound(objective.X, objective.pull_slope(), shrinkage)
+        self._bound = objective.bound(shrinkage)
         self._slack = _FIRST_SLACK
         self._found: _Found | None = None
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from likewise import _kernels
+from likewise._origin import origin_of
 from likewise._threads import single_threaded_blas
-from likewise.batch._scatter import group_means
 from likewise.objectives import GroupedPairs, LargeMargin
 from likewise.objectives._rows import map_rows
 
@@ -23,7 +23,7 @@ _LEAST_PULL = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class CentredRows:
-    """X about its mean, in its own precision: differences are all that counts.
+    """X about a point amid it, in its own precision: differences are all that counts.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class CentredRows:
         """Centre rows, and divide them by a power of two that makes the largest about 1."""
         largest = float(np.abs(X).max(initial=0.0))
         size = _power_of_two(largest)
-        centre = group_means(X / size, np.zeros(len(X), dtype=np.int64))[0] * size
+        centre = origin_of(X).astype(np.float64)
         rows = _about(X, centre, 1 / size)
         spread = _power_of_two(float(np.abs(rows).max(initial=0.0)))
         rows /= X.dtype.type(spread)
@@ -67,7 +67,7 @@ class CentredRows:
 
     def mapped(self, L: Array, n_jobs: int | None) -> Array:
         """Return the rows through L."""
-        return map_rows(self.rows, L, n_jobs, self.rows.dtype)
+        return map_rows(self.rows, L, n_jobs)
 
 
 def _about(X: Array, centre: Array, scale: float) -> Array:
@@ -111,5 +111,5 @@ class Coordinates(NamedTuple):
             return cls.as_they_are(objective)
         stretch = 1 / np.sqrt(values / values.mean() + _LEAST_PULL)
         forth = stretch[:, None] * vectors.T
-        rows = map_rows(objective.X, forth, objective.n_jobs, objective.X.dtype)
+        rows = map_rows(objective.X, forth, objective.n_jobs)
         return cls(rows, forth, vectors / stretch)

@@ -27,7 +27,10 @@ class Told(NamedTuple):
 class Teacher(Protocol):
     """Says what pulls and what pushes, given where the rows are."""
 
-    codes: Index | None
+    @property
+    def codes(self) -> Index | None:
+        """The classes, where there are any."""
+        ...
 
     def tell(self, Z: Array) -> Told:
         """Choose target neighbours among the mapped rows."""
@@ -47,8 +50,8 @@ class LabelTeacher:
         n_jobs: int | None,
         algorithm: Algorithm = "auto",
     ) -> None:
-        self.codes: Index | None = codes
-        self.labels, self.weights, self.n_neighbors = classes[codes], weights, n_neighbors
+        self.codes, self.labels, self.weights = codes, classes[codes], weights
+        self.n_neighbors = n_neighbors
         self.margin, self.n_jobs, self.algorithm = margin, n_jobs, algorithm
 
     def tell(self, Z: Array) -> Told:
@@ -62,7 +65,6 @@ class LabelTeacher:
             np.ascontiguousarray(targets.ravel()),
             np.arange(0, n_rows * k + 1, k),
         )
-        assert self.codes is not None
         find = ImpostorsByLabel(
             self.codes, near, self.weights > 0, self.margin, self.n_jobs, self.algorithm
         )
@@ -72,7 +74,7 @@ class LabelTeacher:
 class TripletTeacher:
     """Each distinct (anchor, positive) pulls, and is a group with its triplets' negatives."""
 
-    codes: Index | None = None
+    codes: None = None
 
     def __init__(self, triplets: Triplets, n_rows: int, n_jobs: int | None) -> None:
         self.n_jobs = n_jobs

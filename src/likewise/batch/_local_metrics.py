@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -10,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise import _kernels
+from likewise._origin import about, origin_of
 from likewise._threads import run_blocks
 from likewise.constraints import target_neighbors
 from likewise.neighbors import nearest
 from likewise.objectives import energies
+from likewise.objectives._rows import map_rows
 from likewise.objectives.energy import BLOCK_VALUES, SquaredDistances, by_class
 
 Array = NDArray[Any]
@@ -43,12 +46,13 @@ class LocalMetrics:
     def nearest(self, X: Array, k: int) -> tuple[Reals, Index]:
         """Search each cluster by its own metric; return the k nearest rows of all."""
         squares, index = [], []
+        asked, rows = about(X, self._origin), about(self.rows, self._origin)
         for cluster, L in enumerate(self.components):
             members = np.flatnonzero(self.clusters == cluster)
             if len(members):
                 found, row = nearest(
-                    self._about(X) @ L.T,
-                    self._about(self.rows[members]) @ L.T,
+                    map_rows(asked, L, self.n_jobs),
+                    map_rows(rows[members], L, self.n_jobs),
                     min(k, len(members)),
                     n_jobs=self.n_jobs,
                 )
@@ -82,7 +86,7 @@ class LocalMetrics:
         found = np.empty((len(X), len(ranges)))
 
         def block(start: int, stop: int) -> None:
-            points, chosen = self._about(X[start:stop]), targets[start:stop]
+            points, chosen = about(X[start:stop], self._origin), targets[start:stop]
             to_rows = np.empty((len(points), len(self.rows)))
             for seen in maps:
                 to_rows[:, seen.members] = seen.to_members.to(points @ seen.L.T)
@@ -126,8 +130,9 @@ class LocalMetrics:
         cols = target_neighbors(self.rows, self.codes, k, n_jobs=self.n_jobs).ravel()
         anchors = np.repeat(np.arange(len(self.rows)), k)
         maps, to_targets = [], np.empty(len(cols))
+        rows = about(self.rows.astype(np.float64), self._origin)
         for cluster, L in enumerate(self.components.astype(np.float64)):
-            mapped = np.ascontiguousarray(self._about(self.rows) @ L.T)
+            mapped = map_rows(rows, L, self.n_jobs)
             part = np.flatnonzero(self.clusters[cols] == cluster)
             to_targets[part] = _kernels.pair_sqdist(
                 mapped, anchors[part], cols[part], n_jobs=self.n_jobs
@@ -137,9 +142,10 @@ class LocalMetrics:
             maps.append(_Map(L, members, to_members, SquaredDistances(mapped)))
         return maps, to_targets.reshape(-1, k)
 
-    def _about(self, X: Array) -> Array:
-        """Return rows near the origin: far from it products would lose the digits."""
-        return np.asarray(X - self.rows[0])
+    @cached_property
+    def _origin(self) -> Array:
+        """A point amid the rows: about it products keep the digits of differences."""
+        return origin_of(self.rows)
 
 
 class _Map(NamedTuple):

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh, svd
 
 from likewise._memory import require_memory
+from likewise._origin import origin_of
 from likewise._threads import run_blocks, single_threaded_blas
 from likewise.metric import canonical_form
 
@@ -22,17 +23,19 @@ def group_means(X: Array, groups: NDArray[np.int64]) -> Array:
     """Return the mean row of each group 0…g-1, in float64."""
     counts = np.bincount(groups)
     sums = np.zeros((len(counts), X.shape[1]))
-    # About a point of the data the sums stay small, however far the data are from the origin.
-    origin = X[0].astype(np.float64)
+    # About a point amid the data the sums stay small, however far the data are from zero.
+    origin = origin_of(X).astype(np.float64)
     for start in range(0, len(X), _MEAN_ROWS):
         members = groups[start : start + _MEAN_ROWS]
         one_each = (np.ones(len(members)), members, np.arange(len(members) + 1))
         belongs = sp.csr_array(one_each, shape=(len(members), len(counts)))
-        sums += belongs.T @ (X[start : start + _MEAN_ROWS] - origin)
+        sums += np.asarray(belongs.T @ (X[start : start + _MEAN_ROWS] - origin))
     return np.asarray(sums / counts[:, None] + origin)
 
 
-def covariance(X: Array, means: Array, groups: NDArray[np.int64]) -> Array:
+def covariance(
+    X: Array, means: Array, groups: NDArray[np.int64], n_jobs: int | None = None
+) -> Array:
     """Return the mean outer product of the rows' differences to the mean of their group.
 
     Summed over fixed blocks of rows in a fixed order: the same bits on any number of cores.
@@ -47,7 +50,7 @@ def covariance(X: Array, means: Array, groups: NDArray[np.int64]) -> Array:
         return np.asarray(centred.T @ centred)
 
     total = np.zeros((n_features, n_features))
-    for block in run_blocks(partial, n_rows, block_rows):
+    for block in run_blocks(partial, n_rows, block_rows, n_jobs):
         total += block
     return np.asarray(total / n_rows)
 
@@ -65,6 +68,7 @@ def whitener(
     *,
     shrinkage: float | Literal["auto"] | None = None,
     n_axes: int | None = None,
+    n_jobs: int | None = None,
 ) -> Array:
     """Return the canonical L with ``L.T @ L`` the inverse of the covariance within groups.
 
@@ -87,13 +91,13 @@ def whitener(
     if not -300 < exponent < 300:
         # Squares would overflow or vanish: a power of two, which is exact, brings X back to size.
         size = 2.0**exponent
-        options: dict[str, Any] = {"shrinkage": shrinkage, "n_axes": n_axes}
+        options: dict[str, Any] = {"shrinkage": shrinkage, "n_axes": n_axes, "n_jobs": n_jobs}
         return whitener(X / size, means / size, groups, **options) / size
     rounding = rounding_of(X)
     if not shrinkage and len(X) < X.shape[1]:
         values, axes, scale = _principal_axes_of_few_rows(X, means, groups, rounding)
     else:
-        values, axes, scale = _principal_axes(X, means, groups, rounding, shrinkage or 0.0)
+        values, axes, scale = _principal_axes(X, means, groups, rounding, shrinkage or 0.0, n_jobs)
     from_rounding = np.square(axes) @ np.square(rounding * scale)
     kept = values > values.max() * len(scale) * np.finfo(np.float64).eps + from_rounding
     if n_axes is not None:
@@ -108,9 +112,10 @@ def _principal_axes(
     groups: NDArray[np.int64],
     rounding: Array,
     shrinkage: float | Literal["auto"],
+    n_jobs: int | None,
 ) -> tuple[Array, Array, Array]:
     """Return variances along, and rows of, the axes of the features scaled to unit variance."""
-    spread = covariance(X, means, groups)
+    spread = covariance(X, means, groups, n_jobs)
     scale = _units(np.sqrt(np.diag(spread)), rounding)
     correlation = spread * scale * scale[:, None]
     if shrinkage == "auto":

@@ -37,6 +37,7 @@ def starting_components(
     codes: NDArray[np.int64] | None,
     *,
     columns: str = "features of X",
+    n_jobs: int | None = None,
 ) -> Array:
     """Return the L to begin with.
 
@@ -55,11 +56,11 @@ def starting_components(
         return given
     count = n_components or n_features
     if init == "fda" and codes is not None:
-        return _discriminants(X, codes)[:count]
+        return _discriminants(X, codes, n_jobs)[:count]
     if init == "identity" or (init == "auto" and count == n_features):
         start = np.eye(count, n_features)
     else:
-        start = _principal_axes(X, count)
+        start = _principal_axes(X, count, n_jobs)
     return start / size_of(X) if init == "auto" else start
 
 
@@ -99,23 +100,23 @@ def _check_shape(start: Array, n_components: int | None, n_features: int, column
         )
 
 
-def _principal_axes(X: Array, count: int) -> Array:
+def _principal_axes(X: Array, count: int, n_jobs: int | None) -> Array:
     together = np.zeros(len(X), dtype=np.int64)
-    spread = covariance(X, group_means(X, together), together)
+    spread = covariance(X, group_means(X, together), together, n_jobs)
     some = None if count == len(spread) else (len(spread) - count, len(spread) - 1)
     with single_threaded_blas():
         _, vectors = eigh(spread, subset_by_index=some)
     return with_positive_peaks(vectors.T[::-1])
 
 
-def _discriminants(X: Array, codes: NDArray[np.int64]) -> Array:
+def _discriminants(X: Array, codes: NDArray[np.int64], n_jobs: int | None) -> Array:
     """Return Fisher's directions, and after them the others of the space where classes are round.
 
     A direction without weight could never get one, since the slope in a zero row of L is zero;
     so the rows after Fisher's complete the metric to the inverse of the scatter within classes.
     """
     means = group_means(X, codes)
-    rounder = whitener(X, means, codes)
+    rounder = whitener(X, means, codes, n_jobs=n_jobs)
     share = np.bincount(codes) / len(codes)
     offsets = np.sqrt(share)[:, None] * (means - share @ means) @ rounder.T
     with single_threaded_blas():

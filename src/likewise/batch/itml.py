@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from likewise import _kernels
 from likewise._memory import require_memory
+from likewise._origin import about, origin_of
 from likewise._validation import (
     Rule,
     either,
@@ -227,7 +228,7 @@ def _sampled_distances(X: Array, prior: Array, random: np.random.RandomState) ->
     else:
         first = random.randint(n_rows, size=_SAMPLED_PAIRS)
         second = (first + random.randint(1, n_rows, size=_SAMPLED_PAIRS)) % n_rows
-    Z = np.ascontiguousarray(np.subtract(X, X[0], dtype=np.float64))
+    Z = about(np.ascontiguousarray(X, dtype=np.float64), origin_of(X))
     if not np.array_equal(prior, np.eye(len(prior))):
         Z = np.ascontiguousarray(Z @ np.linalg.cholesky(prior))
     size = 2.0 ** np.frexp(np.abs(Z).max(initial=0.0))[1]

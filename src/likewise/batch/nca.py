@@ -146,7 +146,9 @@ class NCA(MetricLearner):
             The fitted metric.
         """
         X, codes, _ = check_labelled(self, X, y)
-        start = starting_components("NCA", self.init, self.n_components, X, codes)
+        start = starting_components(
+            "NCA", self.init, self.n_components, X, codes, n_jobs=self.n_jobs
+        )
         # Solved in units in which the features are about 1, as entries of L then are, too.
         size = size_of(X)
         rows = NeighbourChoice.of(X, codes, self.n_jobs, size=size)

@@ -7,6 +7,7 @@ The hinges see distances only, so one group may have its distances from several 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from likewise import _kernels
 from likewise.objectives._rows import map_rows, slope_in_components
+from likewise.objectives.large_margin_bound import Bound, LargeMarginBound, Shrinkage
 
 Array = NDArray[Any]
 Index = NDArray[np.int64]
@@ -89,7 +91,7 @@ class LargeMargin:
     Parameters
     ----------
     X : array of shape (n_rows, n_features)
-        The data, whose precision the products keep.
+        Rows about a point amid them (`origin_of`), whose precision the products keep.
     near : GroupedPairs
         Anchors and their targets.
     far : GroupedPairs
@@ -124,7 +126,7 @@ class LargeMargin:
 
     def mapped(self, L: Array) -> Array:
         """Return the rows through L."""
-        return map_rows(self.X, L, self.n_jobs, self.X.dtype)
+        return map_rows(self.X, L, self.n_jobs)
 
     def distances(self, Z: Array, pairs: GroupedPairs) -> Reals:
         """Return the squared distances of pairs of mapped rows."""
@@ -155,6 +157,10 @@ class LargeMargin:
             np.concatenate([costs.near[near], costs.far[far]]),
             n_jobs=self.n_jobs,
         )
+
+    def bound(self, shrinkage: Shrinkage | None = None) -> Callable[[Any, Reals, Reals], Bound]:
+        """Return what bounds this objective, and a `shrinkage` besides, over all metrics."""
+        return LargeMarginBound(self.X, self.pull_slope(), shrinkage, self.n_jobs)
 
     def pull_slope(self) -> Array:
         """Return the slope of the pull in M, the same for every M."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,10 @@ from scipy.optimize import minimize_scalar
 
 from likewise import _kernels
 from likewise._threads import single_threaded_blas
-from likewise.objectives.large_margin import LargeMargin
+from likewise.objectives._rows import map_rows
+
+if TYPE_CHECKING:
+    from likewise.objectives.large_margin import LargeMargin
 
 Array = NDArray[Any]
 Index = NDArray[np.int64]
@@ -71,17 +74,25 @@ class LargeMarginBound:
         P.
     shrinkage : Shrinkage or None
         What the objective has besides.
+    n_jobs : int or None
+        Threads; None uses all cores.
     """
 
-    def __init__(self, X: Array, pull: Array, shrinkage: Shrinkage | None = None) -> None:
-        self.pull, self.shrinkage = pull, shrinkage
+    def __init__(
+        self,
+        X: Array,
+        pull: Array,
+        shrinkage: Shrinkage | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.pull, self.shrinkage, self.n_jobs = pull, shrinkage, n_jobs
         with single_threaded_blas():
             values, vectors = eigh(pull)
         pulled = values > _EMPTY * max(float(values[-1]), 0.0) * len(values)
         self._round = vectors[:, pulled] / np.sqrt(values[pulled])
         self._free = vectors[:, ~pulled]
         # Rows by what no pull feels, to see which pairs differ there.
-        self._free_rows = np.ascontiguousarray(X @ self._free.astype(X.dtype))
+        self._free_rows = map_rows(X, self._free.T, n_jobs)
         self._free_least = 1e-10 * float(np.square(X, dtype=np.float64).sum() / max(1, len(X)))
 
     def __call__(self, objective: LargeMargin, near: Reals, far: Reals) -> Bound:
@@ -123,4 +134,5 @@ class LargeMarginBound:
         """
         if not self._free.shape[1]:
             return np.ones(len(rows), dtype=bool)
-        return _kernels.pair_sqdist(self._free_rows, rows, cols) <= self._free_least
+        squares = _kernels.pair_sqdist(self._free_rows, rows, cols, n_jobs=self.n_jobs)
+        return squares <= self._free_least

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from likewise import _kernels
+from likewise._origin import about, origin_of
 from likewise.constraints import Pairs
 from likewise.losses import Hinge, Loss
 from likewise.objectives._rows import map_rows, slope_in_components
@@ -44,7 +46,7 @@ class PairObjective:
 
     def value_and_gradient(self, L: Array) -> tuple[float, Array]:
         """Return the sum over all pairs and its slope in L."""
-        Z = map_rows(self.X, L, self.n_jobs)
+        Z = map_rows(self._rows, L, self.n_jobs)
         first, second = (np.ascontiguousarray(column) for column in self.pairs.index.T)
         sign = np.where(self.pairs.same, 1.0, -1.0)
         distance = _kernels.pair_sqdist(Z, first, second, n_jobs=self.n_jobs)
@@ -52,5 +54,10 @@ class PairObjective:
         spread = _kernels.laplacian_apply(
             Z, first, second, sign * self.loss.derivative(violation), n_jobs=self.n_jobs
         )
-        gradient = slope_in_components(spread, self.X, self.n_jobs)
+        gradient = slope_in_components(spread, self._rows, self.n_jobs)
         return float(self.loss.value(violation).sum()), gradient
+
+    @cached_property
+    def _rows(self) -> Array:
+        """X about a point amid it, in float64."""
+        return about(np.ascontiguousarray(self.X, dtype=np.float64), origin_of(self.X))

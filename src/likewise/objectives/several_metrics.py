@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from likewise import _kernels
 from likewise.objectives._rows import map_rows, slope_in_components
 from likewise.objectives.large_margin import Costs, GroupedPairs, LargeMargin
-from likewise.objectives.large_margin_bound import Bound, LargeMarginBound
+from likewise.objectives.large_margin_bound import Bound, LargeMarginBound, Shrinkage
 
 Array = NDArray[Any]
 Index = NDArray[np.int64]
@@ -39,12 +39,12 @@ class SeveralMetrics(LargeMargin):
 
     def mapped(self, L: Array) -> Array:
         """Return the rows as each of the metrics sees them."""
-        return np.stack([map_rows(self.X, one, self.n_jobs, self.X.dtype) for one in L])
+        return np.stack([map_rows(self.X, one, self.n_jobs) for one in L])
 
     def distances(self, Z: Array, pairs: GroupedPairs) -> Reals:
         """Return the squared distances of pairs, each by the metric of its second row."""
         found = np.empty(len(pairs))
-        for cluster, part in self._parts(pairs.cols):
+        for cluster, part in self.parts(pairs.cols):
             found[part] = _kernels.pair_sqdist(
                 Z[cluster], pairs.rows[part], pairs.cols[part], n_jobs=self.n_jobs
             )
@@ -52,10 +52,7 @@ class SeveralMetrics(LargeMargin):
 
     def value_and_gradient(self, L: Array) -> tuple[float, Array]:
         """Return the cost under all maps, and its slope in each."""
-        Z = [
-            map_rows(view.X, one, self.n_jobs, self.X.dtype)
-            for view, one in zip(self._views, L, strict=True)
-        ]
+        Z = [map_rows(view.X, one, self.n_jobs) for view, one in zip(self._views, L, strict=True)]
         near, far = np.empty(len(self.near)), np.empty(len(self.far))
         for view, mapped in zip(self._views, Z, strict=True):
             for found, pairs in ((near, view.near), (far, view.far)):
@@ -66,6 +63,12 @@ class SeveralMetrics(LargeMargin):
         return costs.value, np.stack(
             [self._slope(view, mapped, costs) for view, mapped in zip(self._views, Z, strict=True)]
         )
+
+    def bound(self, shrinkage: Shrinkage | None = None) -> Callable[[Any, Reals, Reals], Bound]:
+        """Return what bounds this objective over all metrics of the clusters."""
+        if shrinkage is not None:
+            raise NotImplementedError("The metrics of clusters are not shrunk.")
+        return SeveralMetricsBound(self)
 
     def slopes_in_matrices(self, costs: Costs) -> Array:
         """Return the slope in the matrix of each metric."""
@@ -94,7 +97,7 @@ class SeveralMetrics(LargeMargin):
         """What each metric measures; a metric need not map the rows that it never meets."""
         views = []
         for (_, near), (_, far) in zip(
-            self._parts(self.near.cols), self._parts(self.far.cols), strict=True
+            self.parts(self.near.cols), self.parts(self.far.cols), strict=True
         ):
             ends = [self.near.rows[near], self.near.cols[near]]
             ends += [self.far.rows[far], self.far.cols[far]]
@@ -103,7 +106,7 @@ class SeveralMetrics(LargeMargin):
             views.append(_View(self.X[rows], _Pairs(near, *place[:2]), _Pairs(far, *place[2:])))
         return views
 
-    def _parts(self, cols: Index) -> Iterator[tuple[int, Index]]:
+    def parts(self, cols: Index) -> Iterator[tuple[int, Index]]:
         """Yield each cluster, and the pairs whose second row belongs to it."""
         cluster_of = self.clusters[cols]
         order = np.argsort(cluster_of, kind="stable")
@@ -140,13 +143,16 @@ class SeveralMetricsBound:
     """
 
     def __init__(self, objective: SeveralMetrics) -> None:
-        self._bounds = [LargeMarginBound(objective.X, pull) for pull in objective.pull_slopes()]
+        self._bounds = [
+            LargeMarginBound(objective.X, pull, n_jobs=objective.n_jobs)
+            for pull in objective.pull_slopes()
+        ]
 
     def __call__(self, objective: SeveralMetrics, near: Reals, far: Reals) -> Bound:
         """Return what the slopes of the objective's hinges prove at these squared distances."""
         pairs = objective.far
         felt = np.empty(len(pairs), dtype=bool)
-        for cluster, part in objective._parts(pairs.cols):
+        for cluster, part in objective.parts(pairs.cols):
             felt[part] = self._bounds[cluster].felt(pairs.rows[part], pairs.cols[part])
         objective = replace(objective, far=pairs.chosen(felt))
         slopes = objective.costs(near, far[felt], pull=0.0)
