@@ -156,7 +156,10 @@ def test_one_class_is_an_answer_too():
         ({"n_neighbors": 0}, "n_neighbors=0 is not allowed: MetricKNN needs a whole number of at"),
         ({"n_neighbors": 2.0}, "n_neighbors=2.0 is not allowed: MetricKNN needs a whole number"),
         ({"n_neighbors": True}, "n_neighbors=True is not allowed"),
-        ({"n_neighbors": 5}, "n_neighbors=5 is not allowed: X has n_samples = 4 rows, and there"),
+        (
+            {"n_neighbors": 5},
+            "n_neighbors=5 is not allowed: there are n_samples = 4 train",
+        ),
         ({"metric": "euclidean"}, "metric='euclidean' is not allowed: MetricKNN needs None or a"),
         ({"metric": lw.FDA}, r"metric=<class .*FDA'> is not allowed: MetricKNN needs None or a m"),
         ({"n_jobs": 0}, "n_jobs=0 is not allowed: MetricKNN needs None or -1 for all cores, or"),

@@ -70,7 +70,7 @@ class NeighborVoter(ClassifierMixin, Learner):  # type: ignore[misc]
         check_parameters(type(self).__name__, {"n_neighbors": wanted}, rule)
         if wanted > n_rows:
             raise ValueError(
-                f"n_neighbors={wanted} is not allowed: X has n_samples = {n_rows} rows, and there "
-                "cannot be more neighbours than rows."
+                f"n_neighbors={wanted} is not allowed: there are n_samples = {n_rows} training rows"
+                ", and there cannot be more neighbours."
             )
         return int(wanted)

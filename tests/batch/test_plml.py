@@ -121,7 +121,7 @@ def test_it_helps_wine(data, fitted):
     ("options", "sentence"),
     [
         ({"n_metrics": 200}, "n_metrics=200 is too many: X has 150 rows to make clusters of"),
-        ({"n_neighbors": 151}, "n_neighbors=151 is not allowed: X has n_samples = 150"),
+        ({"n_neighbors": 151}, "n_neighbors=151 is not allowed: there are n_samples = 150"),
         ({"smoothness": -1}, "smoothness=-1 is not allowed: PLML needs a finite number of at"),
         ({"ridge": "much"}, "ridge='much' is not allowed"),
     ],

@@ -73,6 +73,11 @@ class ClonesWhatItLearned(Honest):
         return self
 
 
+class HandsOutOneRow(toys.TripletToy):
+    def _solve(self, solver, problem, start, fitted, **options):
+        return super()._solve(solver, problem, start, lambda L: {"components_": L[:1]}, **options)
+
+
 class CountsLetters(Honest):
     def fit(self, X, y=None):
         super().fit(X)
@@ -167,6 +172,7 @@ BROKEN = {
     "check_a_refused_refit_keeps_the_model": ForgetsFirst(),
     "check_pickle_round_trip": LosesDigits(),
     "check_clone_forgets": ClonesWhatItLearned(),
+    "check_callbacks_get_usable_models": HandsOutOneRow(max_iter=500, tol=1e-3),
     "check_words_as_labels": CountsLetters(),
     "check_tables_in": ForgetsColumns(),
     "check_grid_search_in_a_pipeline": MapsToNothing(),

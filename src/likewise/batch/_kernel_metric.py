@@ -37,10 +37,10 @@ class KernelMetric(MetricLearner):
             return None, X
         return KernelSpace.spanned_by(X, kernel, self.kernel_params or {}, budget)
 
-    def _keep_space(self, space: KernelSpace | None) -> None:
-        """Remember the space and its kernel: parameters set later are for the next fit."""
-        self._space = space
-        self._kernel_used = None if space is None else (self.kernel, dict(self.kernel_params or {}))
+    def _of_space(self, space: KernelSpace | None) -> dict[str, Any]:
+        """Return what a model has to know of the space: parameters set later are for others."""
+        used = None if space is None else (self.kernel, dict(self.kernel_params or {}))
+        return {"_space": space, "_kernel_used": used}
 
     @property
     def _linear(self) -> bool:
@@ -57,7 +57,7 @@ class KernelMetric(MetricLearner):
         if self._space is None:
             return super()._map(X)
         assert self._kernel_used is not None
-        images = self._space.coordinates(X, *self._kernel_used)
+        images = self._space.coordinates(X, *self._kernel_used, getattr(self, "n_jobs", None))
         return np.asarray(super()._map(images), dtype=X.dtype)
 
     def _map_differences(self, A: Array, B: Array) -> Any:

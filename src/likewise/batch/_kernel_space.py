@@ -18,6 +18,7 @@ Array = NDArray[Any]
 Reals = NDArray[np.float64]
 
 _BLOCK = 512
+_TABLES = 4  # of all rows by all rows, at a time
 _NOISE = 1e-10  # share of the longest direction, squared
 _ROUNDING = 1e-8  # relative; kernels are rarely computed to the last digit
 
@@ -52,7 +53,9 @@ class KernelSpace:
         rows = np.ascontiguousarray(X, dtype=np.float64)
         n = len(rows)
         require_memory(
-            8 * 4 * n**2, f"The kernel of {n} rows", "learn from a sample of the rows instead"
+            8.0 * _TABLES * n**2,
+            f"The kernel of {n} rows",
+            "learn from a sample of them instead",
         )
         values = kernel_function(kernel, parameters, rows.shape[1])(rows, rows)
         size = float(np.abs(values).max(initial=0.0))
@@ -63,9 +66,15 @@ class KernelSpace:
                 "they must be equal."
             )
         means = values.mean(axis=1)
-        centred = values - means - means[:, None] + means.mean()
+        # The user's own kernel may have kept its values: they are not written to.
+        values = values - means
+        values -= means[:, None] - means.mean()
+        values = values + values.T
+        values /= 2
         with single_threaded_blas():
-            lengths2, directions = eigh((centred + centred.T) / 2)
+            # Transposed it is the same, and as LAPACK wants it: no copy is made.
+            lengths2, directions = eigh(values.T, overwrite_a=True)
+        del values
         largest = float(lengths2[-1])
         if -lengths2[0] > 1e-6 * max(largest, 0.0):
             raise ValueError(
@@ -81,7 +90,9 @@ class KernelSpace:
         space = cls(rows, means, np.ascontiguousarray(directions[:, kept] / roots))
         return space, np.ascontiguousarray(directions[:, kept] * roots)
 
-    def coordinates(self, X: Array, kernel: Any, parameters: dict[str, Any]) -> Reals:
+    def coordinates(
+        self, X: Array, kernel: Any, parameters: dict[str, Any], n_jobs: int | None = None
+    ) -> Reals:
         """Return the coordinates of other rows, projected on the space."""
         function = kernel_function(kernel, parameters, self.rows.shape[1])
         found = np.empty((len(X), self.basis.shape[1]))
@@ -93,5 +104,5 @@ class KernelSpace:
             found[start:stop] = (values - values.mean(axis=1, keepdims=True)) @ self.basis
 
         # A user's own kernel need not be safe to run on two threads.
-        run_blocks(block, len(X), _BLOCK, n_jobs=1 if callable(kernel) else None)
+        run_blocks(block, len(X), _BLOCK, n_jobs=1 if callable(kernel) else n_jobs)
         return found

@@ -117,13 +117,15 @@ class MarginLearner(KernelMetric):
         matrices, factor = self._matrices(rows, constraints)
         problem = MarginProblem(matrices, self._loss(), float(self.C), self._cone(matrices))
 
-        def fitted(M: Array) -> dict[str, Array]:
-            return {"components_": (_components(M) * factor).astype(X.dtype)}
+        known = self._of_space(space)
+
+        def fitted(M: Array) -> dict[str, Any]:
+            return {**known, "components_": (_components(M) * factor).astype(X.dtype)}
 
         over_the_hull = isinstance(problem.cone, ConicHull)
         solver = conic_interior_point if over_the_hull else interior_point
         found = self._solve(solver, problem, self._start(len(matrices)), fitted, tol=self.tol)
-        self._keep_space(space)
+        self.__dict__.update(known)
         return self._keep_solution(problem, found, factor, X.dtype)
 
     def _start(self, n_constraints: int) -> Array | None:

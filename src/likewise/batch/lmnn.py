@@ -33,6 +33,7 @@ from likewise.base import fitting
 from likewise.batch._kernel_metric import KernelMetric
 from likewise.batch._kernel_space import KernelSpace
 from likewise.batch._lmnn_matrix import LMNNMatrixProblem
+from likewise.batch._lmnn_memory import require_memory_for_lmnn
 from likewise.batch._lmnn_problem import (
     FindImpostors,
     LMNNProblem,
@@ -72,7 +73,8 @@ class LMNN(KernelMetric):
     push : float
         μ, between 0 and 1: how much impostors count beside targets.
     margin : float
-        m: how much farther, in squared distance, impostors should be.
+        m: how much farther, in squared distance, impostors should be. A unit: M and `objective_`
+        are multiplied by it, but what `shrinkage` adds is not.
     n_components : int, optional
         Rows of L; fewer than features learn a map to fewer dimensions directly. The problem is
         then not convex, and `gap_` only a bound.
@@ -80,8 +82,8 @@ class LMNN(KernelMetric):
         The start metric, which also chooses the targets. A good multiple of it is found first. An
         array says by its rows how many components there are.
     scale : "auto" or float
-        What X is multiplied by inside, since the margin fixes a unit. "auto" makes the median
-        squared distance to the targets 1. `components_` is always for X as it was given.
+        What X is multiplied by inside. "auto" makes the median squared distance to the targets 1.
+        It changes nothing but `scale_`: the start metric is put at its best multiple anyway.
     shrinkage : float
         Adds ``shrinkage · n · ‖M - M₀‖² / ‖M₀‖²``, with M₀ the start metric at its best multiple
         and n the sum of the weights: keeps M near M₀ where rows are few.
@@ -95,8 +97,8 @@ class LMNN(KernelMetric):
         many rows of two or three features), or by what is faster. The result is the same.
     kernel : None, "linear", "rbf", "poly" or callable
         Learn in the feature space of a kernel, on the coordinates that kernel PCA gives: all rows
-        are kept, and tables of all rows by all rows are needed, 32 n² bytes. A callable takes two
-        tables of rows and returns their kernel values.
+        are kept, and 32 n² bytes are needed for tables of all rows by all rows, besides what L
+        takes for so many directions. A callable takes two tables and returns their kernel values.
     kernel_params : dict, optional
         Parameters of the kernel in scikit-learn's words: "gamma" (1 / n_features unless given),
         "coef0" (1), "degree" (3); or what a callable takes by name.
@@ -121,8 +123,8 @@ class LMNN(KernelMetric):
     components_ : array of shape (n_components, n_features)
         L, for X as it was given.
     objective_ : float
-        ε of the result, over all impostors, at the scaled X (with the shrinkage, if any); nan if
-        an interrupt came before it was known.
+        ε of `components_` for X as it was given, over all impostors (with the shrinkage, if any);
+        nan if an interrupt came before it was known.
     gap_ : float
         (objective - lower bound) / objective: the result is at most this share above the optimum;
         1 says that nothing is proved.
@@ -252,7 +254,7 @@ class LMNN(KernelMetric):
         if len(left):
             held = X[left]
             if space is not None:
-                held = space.coordinates(held, self.kernel, self.kernel_params or {})
+                held = space.coordinates(held, self.kernel, self.kernel_params or {}, self.n_jobs)
             held_out = HeldOut(held, codes[left], codes[kept])
             codes, weights = codes[kept], weights[kept]
         wanted = (self.n_neighbors, self.margin, self.n_jobs, self.neighbors)
@@ -295,7 +297,11 @@ class LMNN(KernelMetric):
     ) -> Self:
         data = CentredRows.of(X)
         L = self._start(data, teacher, space)
-        n_components, n_iter = len(L), 0
+        n_components, n_iter, known = len(L), 0, self._of_space(space)
+
+        def fitted(L: Array) -> dict[str, Any]:
+            return {**known, "components_": (L * data.scale).astype(dtype)}
+
         with single_threaded_blas():  # once for all: setting it for each product would take longer
             told = teacher.tell(data.mapped(L, self.n_jobs))
             scale = self.scale
@@ -309,14 +315,14 @@ class LMNN(KernelMetric):
                 if pass_number:
                     told = teacher.tell(data.mapped(L, self.n_jobs))
                     objective = self._objective(data, told)
-                found, L = self._pass(objective, told.find, shrinkage, L, held_out, data)
+                found, L = self._pass(objective, told.find, shrinkage, L, held_out, data, fitted)
                 n_iter += found.n_iter
                 if found.status == "interrupted":
                     break
         self.n_iter_, self.scale_ = n_iter, data.scale
         self.gap_ = 1.0 if found.gap is None else found.gap
         self._interrupted = found.status == "interrupted"
-        self._keep_space(space)
+        self.__dict__.update(known)
         return self._keep(canonical_form(L)[:n_components] * data.scale, dtype)
 
     def _pass(
@@ -327,10 +333,11 @@ class LMNN(KernelMetric):
         L: Array,
         held_out: HeldOut | None,
         data: CentredRows,
+        fitted: Callable[[Array], dict[str, Any]],
     ) -> tuple[Solution, Array]:
         """Minimise over metrics for targets as they are now."""
         if self.solver == "projected":
-            return self._pass_on_matrices(LMNNProblem(objective, find, shrinkage), L, data)
+            return self._pass_on_matrices(LMNNProblem(objective, find, shrinkage), L, fitted)
         alike = shrinkage is None
         coordinates = (Coordinates.pulled_alike if alike else Coordinates.as_they_are)(objective)
         judge = None
@@ -340,7 +347,7 @@ class LMNN(KernelMetric):
             working_set_lbfgs,
             LMNNProblem(replace(objective, X=coordinates.X), find, shrinkage),
             L @ coordinates.back,
-            fitted=lambda x: {"components_": x @ coordinates.forth * data.scale},
+            fitted=lambda x: fitted(x @ coordinates.forth),
             tol=self.tol,
             margin=self.margin,
             certified=len(L) == L.shape[1],
@@ -349,13 +356,13 @@ class LMNN(KernelMetric):
         return found, found.x @ coordinates.forth
 
     def _pass_on_matrices(
-        self, problem: LMNNProblem, L: Array, data: CentredRows
+        self, problem: LMNNProblem, L: Array, fitted: Callable[[Array], dict[str, Any]]
     ) -> tuple[Solution, Array]:
         found = self._solve(
             projected_subgradient,
             LMNNMatrixProblem(problem),
             L.T @ L,
-            fitted=lambda M: {"components_": canonical_components(M) * data.scale},
+            fitted=lambda M: fitted(canonical_components(M)),
             tol=self.tol,
         )
         return found, canonical_components(found.x)
@@ -382,10 +389,13 @@ class LMNN(KernelMetric):
 
     def _start(self, data: CentredRows, teacher: Teacher, space: KernelSpace | None) -> Array:
         """Return the L of the start metric, before its best multiple is known."""
-        columns = "features of X" if space is None else "directions that the kernel spans"
-        L = starting_components(
-            "LMNN", self.init, self.n_components, data.rows, teacher.codes, columns=columns
-        )
+        X, given = data.rows, given_start(self.init, labelled=teacher.codes is not None)
+        most = X.shape[1] if given is None else given.size // X.shape[1]
+        in_space = space is not None
+        require_memory_for_lmnn("LMNN", X, self.n_components or most, in_feature_space=in_space)
+        columns = "directions that the kernel spans" if in_space else "features of X"
+        wanted = (self.init, self.n_components, X, teacher.codes)
+        L = starting_components("LMNN", *wanted, columns=columns, n_jobs=self.n_jobs)
         if self.solver == "projected" and len(L) < L.shape[1]:
             asking = f"n_components={self.n_components}"
             if self.n_components is None:

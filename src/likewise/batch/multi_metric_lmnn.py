@@ -28,6 +28,7 @@ from likewise._validation import (
 )
 from likewise._voting import NeighborVoter
 from likewise.base import fitting
+from likewise.batch._lmnn_memory import require_memory_for_lmnn
 from likewise.batch._lmnn_problem import ImpostorsByCluster, LMNNProblem
 from likewise.batch._lmnn_rows import CentredRows, Coordinates
 from likewise.batch._lmnn_told import LabelTeacher
@@ -174,6 +175,7 @@ class MultiMetricLMNN(NeighborVoter):
             codes, classes, weights, self.validation_fraction, self.n_neighbors, self.random_state
         )
         clusters = self._clusters_of(X, codes)
+        require_memory_for_lmnn("MultiMetricLMNN", X, X.shape[1], n_metrics=int(clusters.max()) + 1)
         single = LMNN(
             self.n_neighbors,
             push=self.push,
@@ -184,15 +186,25 @@ class MultiMetricLMNN(NeighborVoter):
             n_jobs=self.n_jobs,
             verbose=self.verbose,
         ).fit(X[kept], classes[codes[kept]], weights[kept])
+        known = {
+            "classes_": classes,
+            "clusters_": clusters,
+            "scale_": single.scale_,
+            "_rows": X,
+            "_codes": codes,
+            # Parameters set later are for the next fit.
+            "_n_targets": self.n_neighbors,
+            "_push": self.push,
+            "_margin": self.margin,
+        }
         if single._interrupted:
             L = self._keep_single(single, int(clusters.max()) + 1)
         else:
             with single_threaded_blas():
-                L = self._learn_together(X, codes, classes, clusters, weights, kept, held, single)
+                L = self._learn_together(known, weights, kept, held, single)
         # A cluster whose rows are all held out, or pull nothing, keeps the single metric.
         self.components_ = np.stack([canonical_form(one) for one in L]).astype(X.dtype)
-        self.classes_, self.clusters_, self.scale_ = classes, clusters, single.scale_
-        self._rows, self._codes = X, codes
+        self.__dict__.update(known)
         return self
 
     def _keep_single(self, single: LMNN, n_clusters: int) -> Array:
@@ -205,22 +217,21 @@ class MultiMetricLMNN(NeighborVoter):
         return np.stack([single.components_] * n_clusters)
 
     def _learn_together(
-        self,
-        X: Array,
-        codes: Index,
-        classes: Array,
-        clusters: Index,
-        weights: Reals,
-        kept: Index,
-        held: Index,
-        single: LMNN,
+        self, known: dict[str, Any], weights: Reals, kept: Index, held: Index, single: LMNN
     ) -> Array:
-        """Minimise over all metrics at once, from the single one, and return the L of each."""
+        """Minimise over all metrics at once, from the single one, and return the L of each.
+
+        `known` is what a fitted model holds besides.
+        """
+        X, codes, clusters = known["_rows"], known["_codes"], known["clusters_"]
+        classes = known["classes_"]
         data = CentredRows.of(X[kept]).scaled(single.scale_)
         teacher = LabelTeacher(
             codes[kept], classes, weights[kept], self.n_neighbors, self.margin, self.n_jobs
         )
-        first = starting_components("MultiMetricLMNN", "pca", None, data.rows, None)
+        first = starting_components(
+            "MultiMetricLMNN", "pca", None, data.rows, None, n_jobs=self.n_jobs
+        )
         told = teacher.tell(data.mapped(first, self.n_jobs))
         objective = SeveralMetrics(
             data.rows,
@@ -254,7 +265,7 @@ class MultiMetricLMNN(NeighborVoter):
             np.stack(
                 [single.components_ / single.scale_ @ coordinates.back] * objective.n_clusters
             ),
-            fitted=lambda x: {"components_": components(x)},
+            fitted=lambda x: {**known, "components_": components(x).astype(X.dtype)},
             tol=self.tol,
             margin=self.margin,
             judge=error if len(held) else None,
@@ -327,7 +338,7 @@ class MultiMetricLMNN(NeighborVoter):
         check_is_fitted(self)
         X = check_rows(self, X, reset=False)
         return self._metrics().energies(
-            X, len(self.classes_), self.n_neighbors, push=self.push, margin=self.margin
+            X, len(self.classes_), self._n_targets, push=self._push, margin=self._margin
         )
 
     def predict_by_energy(self, X: TableLike) -> Array:

@@ -180,18 +180,25 @@ class PLML(NeighborVoter):
         )
         weights = mixture.of_rows(rows, self.n_jobs)
         n_features = X.shape[1]
+        known = {
+            "classes_": classes,
+            "_codes": codes,
+            "_origin": origin,
+            "_size": size,
+            "_rows": rows,
+            "_mixture": mixture,
+            "anchors_": mixture.anchors * size + origin,
+            "weights_": weights,
+        }
         found = self._solve(
             lbfgs,
             LocalMarginObjective(rows, weights, told, self.shrinkage, _PULL, n_jobs=self.n_jobs),
             np.tile(np.eye(n_features) / np.sqrt(n_features), (self.n_metrics, 1, 1)),
-            fitted=lambda factors: {"factors_": factors / size},
+            fitted=lambda factors: {**known, "_factors": factors, "factors_": factors / size},
             tol=self.tol,
         )
-        self.classes_, self._codes = classes, codes
-        self._origin, self._size, self._rows = origin, size, rows
-        self._mixture, self.weights_, self._factors = mixture, weights, found.x
-        self.anchors_ = mixture.anchors * size + origin
-        self.factors_ = found.x / size
+        self.__dict__.update(known)
+        self._factors, self.factors_ = found.x, found.x / size
         return self
 
     def kneighbors(

@@ -98,6 +98,20 @@ def check_clone_forgets(estimator: Any) -> None:
     assert not learned, f"clone kept {learned}"
 
 
+def check_callbacks_get_usable_models(estimator: Any) -> None:
+    """The model that scikit-learn's callbacks are given after an iteration answers as any does."""
+    if not hasattr(estimator, "set_callbacks"):
+        return
+    X, y = blobs()
+    # What an earlier fit has left is of no use.
+    for model in (clone(estimator), clone(estimator).fit(*blobs(n_features=3, seed=1))):
+        watch = _Watch()
+        expected = answers(model.set_callbacks(watch).fit(X, y), X)
+        for found in (answers(given, X) for given in watch.models):
+            assert found.shape == expected.shape, f"{found.shape} instead of {expected.shape}"
+            assert np.isfinite(found).all(), "the answer is not finite"
+
+
 def check_words_as_labels(estimator: Any) -> None:
     """Labels may be words: they give the model that numbers in the same order give."""
     X, y = blobs()
@@ -204,6 +218,31 @@ def _assert_finite(model: Any, X: Any) -> None:
     assert (found != 0).any(), "the answer is zero everywhere"
 
 
+class _Watch:
+    """A callback of scikit-learn that keeps the models it is given."""
+
+    max_propagation_depth = 0
+
+    def __init__(self) -> None:
+        self.models: list[Any] = []
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        """Begin."""
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        """End."""
+
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
+        """Do nothing before an iteration."""
+
+    def on_fit_task_end(
+        self, estimator: Any, context: Any, *, fitted_estimator: Any = None
+    ) -> None:
+        """Keep the model after it."""
+        if context.task_name == "iteration":
+            self.models.append(fitted_estimator)
+
+
 def _through_a_file(model: Any) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "model.safetensors")
@@ -236,6 +275,7 @@ LEARNER_CHECKS: tuple[Callable[[Any], None], ...] = (
     check_a_refused_refit_keeps_the_model,
     check_pickle_round_trip,
     check_clone_forgets,
+    check_callbacks_get_usable_models,
     check_words_as_labels,
     check_tables_in,
     check_grid_search_in_a_pipeline,

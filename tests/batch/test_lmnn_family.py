@@ -1,0 +1,193 @@
+"""What LMNN and its relatives promise once fitted: threads, callbacks, settings, dimensions."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_wine
+from sklearn.decomposition import PCA
+from sklearn.pipeline import make_pipeline
+
+import likewise as lw
+from likewise import _threads
+
+
+def data(n=60, d=4, seed=0, n_classes=3):
+    random = np.random.default_rng(seed)
+    y = np.arange(n) % n_classes
+    return random.normal(size=(n, d)) + random.normal(size=(n_classes, d))[y], y
+
+
+LEARNERS = {
+    "LMNN": lw.LMNN(2),
+    "fda": lw.LMNN(2, init="fda"),
+    "few rows": lw.LMNN(2, n_components=2, validation_fraction=0.2, random_state=0),
+    "kernel": lw.LMNN(2, kernel="rbf", budget=5, validation_fraction=0.3, random_state=0),
+    "several": lw.MultiMetricLMNN(2),
+    "energy": lw.EnergyClassifier(lw.LMNN(2, n_jobs=1)),
+    "neighbours": lw.MetricKNN(2, metric=lw.LMNN(2, n_jobs=1)),
+}
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_one_thread_is_one_thread(name, monkeypatch):
+    asked = []
+    hand_out = _threads._hand_out
+
+    def noted(work, helpers, futures):
+        asked.append(helpers)
+        return hand_out(work, helpers, futures)
+
+    monkeypatch.setattr(_threads, "_hand_out", noted)
+    monkeypatch.setattr(_threads, "_cores", lambda affinity: 4)
+    X, y = data(1200 if name == "kernel" else 3000, 3)
+    X, y = np.vstack([X, X + 0.01]), np.concatenate([y, y])  # more than a block to map
+    model = LEARNERS[name].set_params(n_jobs=1).fit(X[::2], y[::2])
+
+    def use():
+        if hasattr(model, "transform"):
+            model.transform(X)
+            model.pair_distance(X, X[::-1])
+        else:
+            model.predict(X)
+
+    use()
+    assert not any(asked)
+    model.set_params(n_jobs=None)
+    use()
+    assert any(asked), "nobody would have helped anyway"
+
+
+@pytest.mark.parametrize(
+    ("model", "changes"),
+    [
+        (lw.EnergyClassifier(lw.RCA(), n_neighbors=2), {"push": 0.9, "n_neighbors": 1}),
+        (lw.EnergyClassifier(lw.RCA()), {"margin": 5.0, "targets": "learned", "invaders": False}),
+        (lw.MultiMetricLMNN(2), {"push": 0.9, "margin": 5.0, "n_neighbors": 1, "clusters": 2}),
+    ],
+    ids=str,
+)
+def test_parameters_set_later_are_for_the_next_fit(model, changes):
+    X, y = data()
+    before = model.fit(X, y).energies(X)
+    np.testing.assert_array_equal(model.set_params(**changes).energies(X), before)
+
+
+class Watch:
+    """A callback of scikit-learn that keeps the models it is given."""
+
+    max_propagation_depth = None
+
+    def __init__(self):
+        self.models = []
+
+    def setup(self, estimator, context):
+        pass
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context):
+        pass
+
+    def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
+        if context.task_name == "iteration":
+            self.models.append(fitted_estimator)
+
+
+@pytest.mark.skipif(
+    not hasattr(lw.LMNN, "set_callbacks"), reason="scikit-learn 1.9 brought callbacks"
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    "model",
+    [
+        lw.LMNN(2, tol=1e-3),
+        lw.LMNN(2, solver="projected", max_iter=30),
+        lw.LMNN(2, kernel="rbf", budget=3, tol=1e-3),
+        lw.DoubletSVM(),
+        lw.DoubletSVM(kernel="rbf"),
+        lw.MultiMetricLMNN(2, tol=1e-3, max_iter=20),
+        lw.PLML(n_metrics=2, random_state=0),
+    ],
+    ids=str,
+)
+def test_callbacks_are_given_the_model_so_far(model):
+    X, y = data(80)
+    X = X.astype(np.float32)
+    watch = Watch()
+    model.set_callbacks(watch).fit(X, y)
+    assert watch.models
+    for seen in watch.models:
+        if hasattr(seen, "transform"):
+            assert seen.transform(X).dtype == np.float32
+        else:
+            assert seen.predict(X).shape == y.shape
+    last = watch.models[-1]
+    if hasattr(last, "transform"):
+        found, expected = (m.pair_distance(X[:40], X[40:]) for m in (last, model))
+        np.testing.assert_allclose(found, expected, rtol=0.05, atol=0.05 * expected.max())
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"shrinkage": 0.3},
+        {"n_passes": 2},
+        {"n_components": 2},
+        {"init": np.diag([1.0, 3.0, 0.2, 2.0])},
+        {"solver": "projected"},
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_scale_inside_changes_nothing_outside(options):
+    X, y = data(90)
+    tol = 1e-3
+
+    def learned(scale):
+        return lw.LMNN(2, scale=scale, tol=tol, **options).fit(X, y)
+
+    auto = learned("auto")
+    for scale in (1.0, 100.0, 1e-3):
+        other = learned(scale)
+        assert other.scale_ == scale
+        # Bits differ, and what follows from them, by no more than `tol` leaves open.
+        assert other.objective_ == pytest.approx(auto.objective_, rel=tol)
+        assert other.history_["objective"][0] == pytest.approx(auto.history_["objective"][0])
+        M = auto.mahalanobis_matrix()
+        np.testing.assert_allclose(other.mahalanobis_matrix(), M, atol=0.05 * np.abs(M).max())
+
+
+def test_the_margin_is_a_unit_that_shrinkage_does_not_share():
+    X, y = data(90)
+    one, three = (lw.LMNN(2, margin=m, tol=1e-4).fit(X, y) for m in (1.0, 3.0))
+    assert three.objective_ == pytest.approx(3 * one.objective_, rel=2e-4)
+    M = one.mahalanobis_matrix()
+    np.testing.assert_allclose(three.mahalanobis_matrix(), 3 * M, atol=0.05 * M.max())
+    held, less = (
+        lw.LMNN(2, margin=m, shrinkage=rho, tol=1e-4).fit(X, y) for m, rho in ((1, 0.1), (3, 0.3))
+    )
+    assert less.objective_ == pytest.approx(3 * held.objective_, rel=2e-4)
+
+
+def test_triplets_and_their_scale():
+    X, _ = data()
+    triplets = [(0, 1, 2), (0, 1, 5), (3, 4, 7), (0, 6, 2), (9, 8, 0)]
+    one, other = (lw.LMNN(scale=s).fit_triplets(X, triplets) for s in (1.0, 50.0))
+    assert one.objective_ == pytest.approx(other.objective_, rel=1e-6)
+
+
+def test_the_leading_directions_of_the_mapped_rows():
+    """LMNN-S: principal components of XLᵀ, against their formula."""
+    X, y = load_wine(return_X_y=True)
+    train, test = slice(0, None, 2), slice(1, None, 2)
+    reduced = make_pipeline(lw.LMNN(), PCA(2)).fit(X[train], y[train])
+    L = reduced[0].components_
+    spread = L @ np.cov(X[train].T) @ L.T
+    axes = np.linalg.eigh(spread)[1][:, ::-1][:, :2].T @ L
+    Z = reduced.transform(X[test])
+    found = np.linalg.norm(Z[:-1] - Z[1:], axis=1)
+    expected = np.linalg.norm((X[test][:-1] - X[test][1:]) @ axes.T, axis=1)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    cut = np.linalg.norm((X[test][:-1] - X[test][1:]) @ L[:2].T, axis=1)
+    assert np.abs(cut - expected).max() > 0.01 * expected.max(), "L[:2] is something else"

@@ -1,0 +1,82 @@
+"""What LMNN and its family are estimated to need, against what they take."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import likewise as lw
+from likewise import _memory
+from likewise.batch import _lmnn_memory
+
+
+def data(n, d, dtype=np.float64, apart=0.2):
+    random = np.random.default_rng(0)
+    y = np.arange(n) % 3
+    return (random.normal(size=(n, d)) + apart * random.normal(size=(3, d))[y]).astype(dtype), y
+
+
+# Few pairs: those of the working set are besides.
+CASES = {
+    "many features": (lw.LMNN(max_iter=25, tol=1e-9), 300, 250, np.float64, 0.2),
+    "many rows": (lw.LMNN(max_iter=15, tol=1e-9), 4000, 60, np.float64, 1.0),
+    "float32": (lw.LMNN(max_iter=15, tol=1e-9), 4000, 60, np.float32, 1.0),
+    "few components": (lw.LMNN(n_components=10, max_iter=15), 300, 400, np.float64, 0.5),
+    "several": (lw.MultiMetricLMNN(max_iter=25, tol=1e-9), 300, 120, np.float64, 0.2),
+    "several, float32": (lw.MultiMetricLMNN(max_iter=15, tol=1e-9), 2000, 80, np.float32, 1.0),
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("case", CASES)
+def test_the_estimate_is_about_what_is_taken(case, monkeypatch):
+    model, n, d, dtype, apart = CASES[case]
+    model.fit(*data(30, d, dtype, apart))  # what is loaded once does not count
+    estimates = []
+    monkeypatch.setattr(_lmnn_memory, "require_memory", lambda size, *_: estimates.append(size))
+    X, y = data(n, d, dtype, apart)
+    tracemalloc.start()
+    model.fit(X, y)
+    taken = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert 0.8 * taken < max(estimates) < 1.8 * taken
+
+
+@pytest.mark.parametrize(
+    ("model", "sentence"),
+    [
+        (
+            lw.LMNN(1),
+            r"^LMNN of 30 rows of 50 features needs about .* MiB, but .* free; reduce the features",
+        ),
+        (
+            lw.MultiMetricLMNN(1),
+            r"^MultiMetricLMNN with 3 metrics of 30 rows of 50 features needs .* fewer metrics\.$",
+        ),
+        (
+            lw.LMNN(1, kernel="rbf"),
+            r"^LMNN of 30 rows of 29 directions needs .*; a smaller budget keeps fewer of them\.$",
+        ),
+    ],
+    ids=["single", "several", "kernel"],
+)
+def test_what_does_not_fit_is_refused(model, sentence, monkeypatch):
+    X, y = data(30, 50)
+    monkeypatch.setattr(_memory, "_ALWAYS_THERE", 0)
+    monkeypatch.setattr(_memory, "free_memory", lambda: 100_000)
+    with pytest.raises(MemoryError, match=sentence):
+        model.fit(X, y)
+
+
+def test_the_kernel_takes_no_more_tables_than_it_asks_for(monkeypatch):
+    X, y = data(700, 4)
+    asked = []
+    monkeypatch.setattr(
+        "likewise.batch._kernel_space.require_memory", lambda size, *words: asked.append(size)
+    )
+    lw.LMNN(1, kernel="rbf", budget=2, max_iter=1, tol=1e9).fit(X[:60], y[:60])
+    tracemalloc.start()
+    lw.LMNN(1, kernel="rbf", budget=2, max_iter=1, tol=1e9).fit(X, y)
+    taken = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert 0.5 * asked[1] < taken < 1.05 * asked[1]
