@@ -18,6 +18,7 @@ Index = NDArray[np.int64]
 
 _GROUPS = 16  # sums over rows are taken in so many parts, whatever the number of threads
 _BLOCK_BYTES = 1 << 23  # of the block of distances that a thread works on, if high enough
+_ROWS_A_PART = 1024  # at most, unless the parts would be too many
 _LEAST_HEIGHT = 128  # with fewer rows a product is mostly spent on reading what it multiplies
 # Where a smaller share of the others counts, finding them first is faster (measured).
 _FEW = 0.1
@@ -154,16 +155,17 @@ class NeighbourChoice:
         # with the weights' sums by column c and by row r, and weighted sums of rows s: a matrix
         # plus its transpose. From mapped rows, LA needs both halves of the last sum.
         half, rows = (1.0, Z) if narrow else (0.5, self.X)
-        of_all, of_anchors = (half * columns)[:, None] * rows, -sums
+        of_all = (half * columns)[:, None] * rows
         if back is not None:
             of_all -= back
         if not gains:  # the weights of a row sum to 1, else to 0
-            of_anchors += half * (rows if anchors is None else rows[anchors])
+            sums -= half * (rows if anchors is None else rows[anchors])
         if anchors is None:
-            slope = product_over_rows(of_all + of_anchors, self.X, self.n_jobs)
+            of_all -= sums
+            slope = product_over_rows(of_all, self.X, self.n_jobs)
         else:
             slope = product_over_rows(of_all, self.X, self.n_jobs)
-            slope += product_over_rows(of_anchors, self.X[anchors], self.n_jobs)
+            slope -= product_over_rows(sums, self.X[anchors], self.n_jobs)
         if narrow:
             slope *= 2
         else:
@@ -223,8 +225,8 @@ class NeighbourChoice:
                 log_sums[part], own_shares[part] = found
             return columns, returned
 
-        # Even parts, or one thread would wait for another with a larger one.
-        n_parts = min(_GROUPS, -(-n_anchors // _LEAST_HEIGHT))
+        # An even number of even parts, or one thread would wait for another with a larger one.
+        n_parts = min(_GROUPS, 2 * -(-n_anchors // (2 * _ROWS_A_PART)))
         parts = run_blocks(group, n_anchors, -(-n_anchors // n_parts), self.n_jobs)
         columns, returned = parts[0]
         for more_columns, more_returned in parts[1:]:
