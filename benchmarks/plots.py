@@ -33,6 +33,7 @@ def fitted_power(points: list[tuple[float, float]]) -> float:
 
 def draw(results: Results, path: Path, label: Any) -> None:
     """Draw each curve, and a straight line of the power that it should have."""
+    from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6, 4), layout="constrained")
@@ -51,4 +52,5 @@ def draw(results: Results, path: Path, label: Any) -> None:
         axes.plot(x, ideal, "--", color=line.get_color(), alpha=0.5, label=f"power {power:g}")
     axes.legend()
     axes.grid(alpha=0.3, which="both")
-    figure.savefig(path, metadata={"Date": None})
+    with rc_context({"svg.hashsalt": "likewise"}):  # one drawing, one file
+        figure.savefig(path, metadata={"Date": None})

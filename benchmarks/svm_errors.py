@@ -98,7 +98,8 @@ class UCIErrors(ChosenErrors):
     are the chapter's errors and one standard error. In %, DoubletSVM / TripletSVM: parkinsons 5.68
     / 7.89, sonar 13.07 / 14.29, segment 2.42 / 2.29, breast tissue 38.37 / 33.37, ilpd 32.09 /
     35.16, transfusion 29.47 / 34.37, cardiotocography 20.71 / 19.34, satimage 10.80 / 10.75, spectf
-    27.27 / 33.69, letter 2.47 / 2.77.
+    27.27 / 33.69, letter 2.47 / 2.77. On transfusion all that we tried (five ways to
+    scale, 1 to 3 neighbours, C of 1e-3 and 1) ends at 31 to 34 %, as does the plain distance.
     """
 
     rivals = UCI
