@@ -81,9 +81,7 @@ class NewtonSteps:
 
     def _step(self) -> None:
         box = self.box
-        theta, residual = box.prepare(self.q[self.chosen], self.b)
-        self.system.factor(self.face, theta)
-        along = self.system.solve(self.sign) if self.matrices.free_threshold else None
+        residual, along = self._factor()
         dx, ds, dt, db = self._direction(residual, along, 0.0, 0.0)
         if box.count:
             length = min(1.0, box.longest(dx, ds, dt))
@@ -100,9 +98,7 @@ class NewtonSteps:
     def _smooth_step(self) -> None:
         """Take a step that no bound is in the way of, as far as the dual objective rises."""
         box = self.box
-        theta, residual = box.prepare(self.q[self.chosen], self.b)
-        self.system.factor(self.face, theta)
-        along = self.system.solve(self.sign) if self.matrices.free_threshold else None
+        residual, along = self._factor()
         dx, _, _, db = self._direction(residual, along, 0.0, 0.0)
         before, length = self.problem.dual(self.multipliers, self.face.point), 1.0
         while True:
@@ -131,9 +127,7 @@ class NewtonSteps:
         if self.mu is None:
             self.mu = (self.run.primal[-1] - self.run.dual[-1]) / count
         box.centre(self.mu)
-        theta, residual = box.prepare(self.q[self.chosen], self.b)
-        self.system.factor(self.face, theta)
-        along = self.system.solve(self.sign) if self.matrices.free_threshold else None
+        residual, along = self._factor()
         dx, ds, dt, db = self._direction(residual, along, self.mu, self.mu)
         slope = float((residual - self.b * self.sign) @ dx)
         length = min(1.0, 0.9 * box.longest(dx, np.zeros_like(ds), np.zeros_like(dt)))
@@ -147,6 +141,12 @@ class NewtonSteps:
         self.b += db
         if -slope <= 0.5 * self.mu * count:
             self.mu *= 0.2
+
+    def _factor(self) -> tuple[Reals, Reals | None]:
+        """Prepare to solve; return what is to vanish, and how λ moves with b where there is one."""
+        theta, residual = self.box.prepare(self.q[self.chosen], self.b)
+        self.system.factor(self.face, theta)
+        return residual, self.system.solve(self.sign) if self.matrices.free_threshold else None
 
     def _barrier(self, x: Reals) -> float:
         """Return the dual objective, to be lowered, with logarithms at the bounds."""
