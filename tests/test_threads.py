@@ -41,6 +41,18 @@ def test_no_rows_no_blocks():
     assert run_blocks(lambda start, stop: 1 / 0, 0, 3, 2) == []
 
 
+def test_a_call_from_inside_a_block_runs_on_its_own_thread():
+    """Also where the outer call has no helpers: its user may have asked for one thread."""
+    seen = []
+
+    def inner(start, stop):
+        time.sleep(0.001)
+        seen.append(threading.get_ident())
+
+    run_blocks(lambda start, stop: run_blocks(inner, 20, 1, 3), 2, 1, 1)
+    assert seen == 40 * [threading.get_ident()]
+
+
 def test_blocks_run_at_the_same_time():
     meeting = threading.Barrier(3, timeout=20)
     run_blocks(lambda start, stop: meeting.wait(), 3, 1, 3)

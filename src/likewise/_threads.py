@@ -99,9 +99,14 @@ def run_blocks(
     """
     starts = range(0, n_rows, block_rows)
     helpers = min(count_threads(n_jobs), len(starts)) - 1
-    if helpers < 1 or getattr(_inside, "block", False):
+    outer = getattr(_inside, "block", False)
+    if helpers < 1 or outer:
         with single_threaded_blas():
-            return [task(start, min(start + block_rows, n_rows)) for start in starts]
+            _inside.block = True
+            try:
+                return [task(start, min(start + block_rows, n_rows)) for start in starts]
+            finally:
+                _inside.block = outer
     results: list[Any] = [None] * len(starts)
     tickets = itertools.count()  # next() on it is atomic: each block is taken once
     stopped = threading.Event()

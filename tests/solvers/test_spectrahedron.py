@@ -2,22 +2,16 @@
 
 import numpy as np
 import pytest
+from factor_problems import NearestTo, interrupt_everywhere, symmetric
 
 from likewise.solvers import maximise_on_spectrahedron
 
 
-class NearestTo:
-    """``-½ ‖FᵀF - T‖²``: the maximum has T's eigenvalues projected on the shares."""
+class LeastDistance(NearestTo):
+    """Its maximum at trace 1 has T's eigenvalues projected on the shares."""
 
     def __init__(self, target, interrupted_at=None):
-        self.target, self.interrupted_at, self.calls = target, interrupted_at, 0
-
-    def value_and_slope(self, F):
-        self.calls += 1
-        if self.calls == self.interrupted_at:
-            raise KeyboardInterrupt
-        difference = self.target - F.T @ F
-        return -float(np.square(difference).sum() / 2), difference
+        super().__init__(target, -1, interrupted_at)
 
 
 class Linear:
@@ -35,11 +29,6 @@ class Liar(Linear):
 
     def value_and_slope(self, F):
         return 1.0, self.slope
-
-
-def symmetric(n=5, seed=0):
-    square = np.random.default_rng(seed).normal(size=(n, n))
-    return square + square.T
 
 
 def nearest_of_trace_1(target):
@@ -61,7 +50,7 @@ FLAT = np.diag([1.0, 0.0, 0.0, 0.0, 0.0])
 def test_it_finds_the_nearest_matrix_of_trace_1(start, seed, size):
     """Inside and on the border, also where the start has lost directions."""
     target = size * symmetric(seed=seed)
-    found = maximise_on_spectrahedron(NearestTo(target), start, max_iter=500, tol=1e-6)
+    found = maximise_on_spectrahedron(LeastDistance(target), start, max_iter=500, tol=1e-6)
     assert found.status == "converged"
     assert np.linalg.norm(found.x) == pytest.approx(1, rel=1e-12)
     np.testing.assert_allclose(found.x.T @ found.x, nearest_of_trace_1(target), atol=1e-3)
@@ -75,13 +64,13 @@ def test_a_linear_function_ends_at_the_largest_eigenvalue():
 @pytest.mark.parametrize("max_iter", [1, 2, 500])
 def test_what_is_returned_belongs_together_and_the_gap_holds(max_iter):
     target = symmetric()
-    found = maximise_on_spectrahedron(NearestTo(target), 3 * FLAT, max_iter=max_iter, tol=1e-6)
+    found = maximise_on_spectrahedron(LeastDistance(target), 3 * FLAT, max_iter=max_iter, tol=1e-6)
     history = found.history["objective"]
     assert found.status == ("converged" if max_iter == 500 else "max_iter")
     assert found.n_iter == len(history) - 1 <= max_iter
-    assert history[0] == NearestTo(target).value_and_slope(FLAT)[0]
+    assert history[0] == LeastDistance(target).value_and_slope(FLAT)[0]
     assert (np.diff(history) >= 0).all()
-    value, slope = NearestTo(target).value_and_slope(found.x)
+    value, slope = LeastDistance(target).value_and_slope(found.x)
     assert found.value == history[-1] == pytest.approx(value, rel=1e-12)
     most = -np.square(target - nearest_of_trace_1(target)).sum() / 2
     inner = np.vdot(slope, found.x.T @ found.x)
@@ -97,7 +86,7 @@ def test_a_watcher_stops_it():
         return iteration.number == 3
 
     found = maximise_on_spectrahedron(
-        NearestTo(symmetric()), np.eye(5), max_iter=99, tol=1e-6, watcher=watcher
+        LeastDistance(symmetric()), np.eye(5), max_iter=99, tol=1e-6, watcher=watcher
     )
     assert (found.status, found.n_iter) == ("interrupted", 3)
     assert [iteration.number for iteration in seen] == [1, 2, 3]
@@ -108,28 +97,12 @@ def test_a_watcher_stops_it():
 
 @pytest.mark.parametrize("start", [np.eye(5), FLAT], ids=["full", "flat"])
 def test_ctrl_c_keeps_the_best_whenever_it_comes(start):
-    whole = NearestTo(symmetric())
-    maximise_on_spectrahedron(whole, start, max_iter=200, tol=1e-6)
-    assert whole.calls > 10
-    for call in range(2, whole.calls + 1):
-        told = []
-        found = maximise_on_spectrahedron(
-            NearestTo(symmetric(), interrupted_at=call),
-            start,
-            max_iter=200,
-            tol=1e-6,
-            watcher=lambda iteration, told=told: told.append(iteration.value),
-        )
-        history = found.history["objective"]
-        assert found.status in ("interrupted", "converged")
-        assert found.value == history.max() == history[-1] >= max(told, default=-np.inf)
-        value = NearestTo(symmetric()).value_and_slope(found.x)[0]
-        assert found.value == pytest.approx(value, rel=1e-12)
+    for found in interrupt_everywhere(maximise_on_spectrahedron, start, tol=1e-6, sign=-1):
         assert np.isfinite(found.gap)
 
 
 def test_ctrl_c_before_anything_is_known():
-    problem = NearestTo(np.eye(2), interrupted_at=1)
+    problem = LeastDistance(np.eye(2), interrupted_at=1)
     with pytest.raises(KeyboardInterrupt):
         maximise_on_spectrahedron(problem, np.eye(2), max_iter=9, tol=1e-8)
 

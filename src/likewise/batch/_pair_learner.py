@@ -42,7 +42,7 @@ class PairLearner(MetricLearner):
         """
         X, codes, _ = check_labelled(self, X, y)
         random = check_random_state(self.random_state)
-        return self._learn(X, pairs_of_labels(X, codes, self.n_pairs, random), random)
+        return self._learn_held(X, pairs_of_labels(X, codes, self.n_pairs, random), random)
 
     @fitting
     def fit_pairs(self, X: TableLike, pairs: ArrayLike, same: ArrayLike) -> Self:
@@ -65,9 +65,12 @@ class PairLearner(MetricLearner):
         X = check_rows(self, X, reset=True, min_rows=2)
         checked = as_pairs(pairs, same, len(X))
         refuse_equal_different(X, checked)
+        return self._learn_held(X, checked, check_random_state(self.random_state))
+
+    def _learn_held(self, X: Array, pairs: Pairs, random: np.random.RandomState) -> Self:
         # Held here once: to limit BLAS anew for every product takes longer than a small product.
         with single_threaded_blas():
-            return self._learn(X, checked, check_random_state(self.random_state))
+            return self._learn(X, pairs, random)
 
     def _learn(self, X: Array, pairs: Pairs, random: np.random.RandomState) -> Self:
         raise NotImplementedError

@@ -84,6 +84,12 @@ class ConstraintMatrices:
         return self.sides is None
 
     @property
+    def n_entries(self) -> int:
+        """How many numbers a symmetric matrix over the features has."""
+        d = int(self.differences.shape[1])
+        return d * (d + 1) // 2
+
+    @property
     def near_sides(self) -> Index:
         """The differences of anchors and positives, where the constraints are triplets."""
         return np.empty(0, np.int64) if self.sides is None else np.unique(self.sides[1])

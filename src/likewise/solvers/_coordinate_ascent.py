@@ -86,7 +86,7 @@ class CoordinateAscent:
             ended = self.run.record(self.multipliers, M, q, self._bound(M))
             if ended is not None:
                 return ended
-            if np.isfinite(affordable) and work + self._still_needed(work) > affordable:
+            if work + self._still_needed(work) > affordable:
                 return None
             change = float(np.sqrt(np.mean(np.square(self.slopes - before))))
             active = self._may_move((_BAND if self.direct else 1.0) * change)
@@ -164,7 +164,6 @@ class CoordinateAscent:
 
 def worth_spending(matrices: Any) -> float:
     """Return how many multiplications may be lost before the interior-point method takes over."""
-    n, d = len(matrices), int(matrices.differences.shape[1])
-    size = d * (d + 1) // 2
+    n, size = len(matrices), int(matrices.n_entries)
     smaller = min(n, size)
     return _WORTH_IT * _NEWTON_STEPS * (float(n) * size * smaller / 2 + smaller**3 / 6)

@@ -107,8 +107,7 @@ def _solve_in_parts(run: MarginRun) -> Status:
         others = np.setdiff1d(np.arange(n), chosen)
         if not len(others):
             return "stalled"
-        size = len(M) * (len(M) + 1) // 2
-        if problem.loss.reaches_zero and not table_fits(2 * len(chosen), size):
+        if problem.loss.reaches_zero and not table_fits(2 * len(chosen), matrices.n_entries):
             return HullAscent(run, run.multipliers).take() or "stalled"
         half = len(chosen) // 2
         broken = others[np.argsort(beyond[others], kind="stable")[:half]]
@@ -145,7 +144,7 @@ class _ConicSteps:
     def _coordinates(self) -> Reals:
         """Return rows with the inner products of the matrices, as short as can be."""
         n, d = len(self.matrices), self.matrices.differences.shape[1]
-        size = d * (d + 1) // 2
+        size = self.matrices.n_entries
         require_memory(
             8 * n * min(n, size) * 4,
             f"The conic hull of {n} pairs",

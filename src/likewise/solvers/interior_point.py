@@ -79,15 +79,14 @@ def _solve(run: MarginRun, start: Reals | None) -> Status:
         ended = CoordinateAscent(run, start).take(affordable=affordable)
         if ended is not None:
             return ended
-    d, face = len(run.M), problem.cone.face(run.M)
-    size = d * (d + 1) // 2
+    size, face = problem.matrices.n_entries, problem.cone.face(run.M)
     kept = face.basis is None and n * size <= _COORDINATES_KEPT
     if n <= WORTH_SPLITTING or kept or not problem.loss.reaches_zero:
         if not table_fits(n, size):
             raise MemoryError(
-                f"{n} constraints on {d} features would need a table of their {n} × {n} inner "
-                f"products, but {LARGEST_TABLE} × {LARGEST_TABLE} is the largest allowed: give "
-                "fewer constraints or fewer features."
+                f"{n} constraints on {len(run.M)} features would need a table of their {n} × {n} "
+                f"inner products, but {LARGEST_TABLE} × {LARGEST_TABLE} is the largest allowed: "
+                "give fewer constraints or fewer features."
             )
         return NewtonSteps(run, everything, start).take() or "stalled"
     chosen = sample(problem.matrices, FIRST_SET) if start is None else np.flatnonzero(start)
