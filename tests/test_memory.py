@@ -1,9 +1,14 @@
 """Free memory, read from tables of the system, and the sentence when it is too little."""
 
+import inspect
+from pathlib import Path
+
+import numpy as np
 import pytest
 
+import likewise as lw
 from likewise import _memory
-from likewise._memory import free_memory, require_memory
+from likewise._memory import UNCHECKED_BYTES, free_memory, require_memory
 
 
 def make_root(tmp_path, **tables):
@@ -55,4 +60,37 @@ def test_too_much_memory_is_a_sentence(monkeypatch):
     monkeypatch.setattr(_memory, "free_memory", lambda: 2**20)
     with pytest.raises(MemoryError, match=r"needs about 5\.0 MiB, but 1\.0 MiB are free\.$"):
         require_memory(5 * 2**20, "LMNN")
-    require_memory(2 * 2**20, "LMNN")  # so little is not asked for
+
+
+@pytest.fixture
+def tables_read(monkeypatch):
+    """Return a list that receives the path of every system table that is read."""
+    paths = []
+    read_text = Path.read_text
+
+    def recorded(path, *args, **kwargs):
+        if path.is_relative_to("/proc") or path.is_relative_to("/sys"):
+            paths.append(path)
+        return read_text(path, *args, **kwargs)
+
+    monkeypatch.setattr(Path, "read_text", recorded)
+    return paths
+
+
+def test_up_to_4_mib_are_granted_without_reading_system_tables(tables_read):
+    require_memory(UNCHECKED_BYTES, "LMNN")
+    assert not tables_read
+    require_memory(UNCHECKED_BYTES + 1, "LMNN")
+    assert Path("/proc/meminfo") in tables_read
+
+
+LEARNERS = [learner for name in lw.__all__ if inspect.isclass(learner := getattr(lw, name))]
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_small_fit_reads_no_system_tables(learner, tables_read):
+    y = np.repeat([0, 1], 30)
+    X = np.random.default_rng(0).normal(y[:, None], size=(60, 3))
+    learner().fit(X, y)
+    assert not tables_read

@@ -236,9 +236,15 @@ def test_max_pairs_stops_the_search():
 
 def test_more_pairs_than_memory_is_a_sentence(monkeypatch):
     monkeypatch.setattr(common, "free_memory", lambda: 1000)
-    Z, labels, _ = case_for("radius_scan", (300, 3), np.float64, "random")
+    Z, labels, _ = case_for("radius_scan", (330, 3), np.float64, "random")
+    everything = np.full(330, np.inf)
     with pytest.raises(MemoryError, match="more than 24 pairs"):
-        _kernels.radius_scan(Z, labels, np.full(300, np.inf))
+        _kernels.radius_scan(Z, labels, everything)
+    # Pairs of up to 4 MiB are granted unchecked.
+    most = common.UNCHECKED_BYTES // common.BYTES_PER_PAIR
+    assert len(_kernels.radius_scan(Z, labels, everything, max_pairs=most)[0]) <= most
+    with pytest.raises(MemoryError, match="more than 24 pairs"):
+        _kernels.radius_scan(Z, labels, everything, max_pairs=most + 1)
 
 
 def test_bad_arguments_get_a_sentence():

@@ -118,6 +118,7 @@ def test_what_equal_rows_of_different_classes_cost(few_pairs):
 def test_more_pairs_than_fit_in_memory(few_pairs, monkeypatch):
     few_pairs(60)
     monkeypatch.setattr(common, "free_memory", lambda: 70 * common.BYTES_PER_PAIR)
+    monkeypatch.setattr(common, "UNCHECKED_BYTES", 0)
     with pytest.raises(MemoryError, match=r"pairs of rows of different classes .*; learn from few"):
         lw.LMNN().fit(*twice())
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise._memory import free_memory
+from likewise._memory import UNCHECKED_BYTES, free_memory
 
 Floats = NDArray[np.floating[Any]]
 Indices = NDArray[np.int64]
@@ -41,13 +41,25 @@ class TooManyPairs(RuntimeError):  # noqa: N818 - it reads as what happened, and
 
 
 class PairLimit:
-    """How many pairs a search may return: what the caller wants, and what memory holds."""
+    """How many pairs a search may return: what the caller wants, and what memory holds.
 
-    def __init__(self, max_pairs: int | None) -> None:
+    Parameters
+    ----------
+    max_pairs : int or None
+        The largest number that the caller wants; None is any number.
+    n_samples : int
+        The number of samples, which bounds the number of pairs. The free memory is not read where
+        all pairs that can be found take at most `UNCHECKED_BYTES`.
+    """
+
+    def __init__(self, max_pairs: int | None, n_samples: int) -> None:
         self.wanted = max_pairs
-        free = free_memory()
-        room = np.iinfo(np.int64).max if free is None else free // BYTES_PER_PAIR
-        self.pairs = room if max_pairs is None else min(max_pairs, room)
+        possible = n_samples * (n_samples - 1)
+        self.pairs = possible if max_pairs is None else min(max_pairs, possible)
+        if self.pairs * BYTES_PER_PAIR > UNCHECKED_BYTES:
+            free = free_memory()
+            if free is not None:
+                self.pairs = min(self.pairs, free // BYTES_PER_PAIR)
 
     def check(self, found: int) -> None:
         """Raise if ``found`` pairs are too many."""

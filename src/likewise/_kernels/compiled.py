@@ -113,7 +113,7 @@ def radius_scan(
 ) -> tuple[Indices, Indices, Reals]:
     """See `likewise._kernels.reference.radius_scan`."""
     check_scan(Z, labels, radius2, max_pairs)
-    limit = PairLimit(max_pairs)
+    limit = PairLimit(max_pairs, len(Z))
     n, d = Z.shape
     if n == 0:
         return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)

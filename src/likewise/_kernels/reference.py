@@ -166,7 +166,7 @@ def radius_scan(
         If there are more than the free memory holds.
     """
     check_scan(Z, labels, radius2, max_pairs)
-    limit = PairLimit(max_pairs)
+    limit = PairLimit(max_pairs, len(Z))
     if len(Z) == 0:
         return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
     bounds(Z)

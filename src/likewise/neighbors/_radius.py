@@ -90,7 +90,7 @@ def _scan_trees(
     from scipy.spatial import KDTree
 
     check_scan(Z, labels, radius2, max_pairs)
-    limit = PairLimit(max_pairs)
+    limit = PairLimit(max_pairs, len(Z))
     lock = threading.Lock()
     count_threads(n_jobs)  # refuse a bad number before any work
     centred, reach = _centred_and_reach(Z, radius2)

@@ -115,7 +115,7 @@ class NeighbourChoice:
     def of(cls, X: Array, codes: Index, n_jobs: int | None = None, *, size: float = 1.0) -> Self:
         """Sort and centre rows with class codes 0…c-1, and divide them by `size`."""
         n_rows, n_features = X.shape
-        blocks = max(_BLOCK_BYTES, 8 * _LEAST_HEIGHT * n_rows)
+        blocks = min(max(_BLOCK_BYTES, 8 * _LEAST_HEIGHT * n_rows), 8 * n_rows**2)
         require_memory(
             8.0 * (4 * n_rows * n_features + _GROUPS * n_rows) + count_threads(n_jobs) * blocks,
             f"Comparing {n_rows} rows of {n_features} features with each other",
