@@ -12,9 +12,9 @@ from likewise.testing import parametrize_with_contract
 from likewise.testing._data import blobs
 
 NOT_IN_A_TOY = {
-    "check_translation_changes_nothing": "it learns from wherever the rows lie",
-    "check_scale_changes_no_ratio": "it adds a constant to sums of the rows",
-    "check_one_class_is_refused": "it ignores y",
+    "check_translation_invariance": "it learns from wherever the rows lie",
+    "check_scale_equivariance": "it adds a constant to sums of the rows",
+    "check_one_class_raises": "it ignores y",
 }
 
 

@@ -13,9 +13,9 @@ from likewise.constraints import doublets, nearest_and_farthest_pairs, triplets
 from likewise.testing import parametrize_with_contract
 
 KERNEL_MODELS_DIFFER = {
-    "check_forms_agree": "a kernel model has no matrix over the features",
+    "check_distance_forms_agree": "a kernel model has no matrix over the features",
     "check_components_shape": "the components of a kernel model are over feature space",
-    "check_scale_changes_no_ratio": "the width of an rbf kernel fixes a scale",
+    "check_scale_equivariance": "the width of an rbf kernel fixes a scale",
 }
 BUILDERS = {
     "pairs": lambda X, y: nearest_and_farthest_pairs(X, y, 2),

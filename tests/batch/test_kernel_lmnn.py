@@ -133,9 +133,9 @@ def test_there_is_no_matrix_over_the_features():
 
 _EXCEPTIONS = {
     lw.LMNN: {
-        "check_forms_agree": "a kernel model has no matrix over the features",
+        "check_distance_forms_agree": "a kernel model has no matrix over the features",
         "check_components_shape": "the components of a kernel model are over its space",
-        "check_scale_changes_no_ratio": "the width of an rbf kernel fixes a scale",
+        "check_scale_equivariance": "the width of an rbf kernel fixes a scale",
         "check_sample_weight_equivalence_on_dense_data": "a row of weight 0 still spans the space",
     }
 }

@@ -1,4 +1,4 @@
-"""Small data that the checks learn from."""
+"""Small data sets for the checks."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ Array = NDArray[Any]
 
 
 def blobs(
-    n_rows: int = 60, n_features: int = 5, n_classes: int = 3, seed: int = 0
+    n_samples: int = 60, n_features: int = 5, n_classes: int = 3, seed: int = 0
 ) -> tuple[Array, Array]:
-    """Return overlapping round classes of equal size, in mixed order."""
+    """Return overlapping isotropic Gaussian classes of equal size, interleaved."""
     random = np.random.default_rng(seed)
-    y = np.arange(n_rows) % n_classes
+    y = np.arange(n_samples) % n_classes
     centres = random.normal(size=(n_classes, n_features))
-    return centres[y] + random.normal(scale=0.7, size=(n_rows, n_features)), y
+    return centres[y] + random.normal(scale=0.7, size=(n_samples, n_features)), y
 
 
-def answers(estimator: Any, X: Array) -> Array:
-    """Return what a fitted estimator says of rows, whatever kind it is."""
+def outputs(estimator: Any, X: Array) -> Array:
+    """Return what a fitted estimator computes for X: embedding, probabilities or scores."""
     if hasattr(estimator, "transform"):
         return np.asarray(estimator.transform(X))
     if hasattr(estimator, "predict_proba"):

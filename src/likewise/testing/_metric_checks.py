@@ -24,7 +24,7 @@ def check_metric_axioms(estimator: Any) -> None:
     assert (there <= detour * (1 + 1e-12)).all(), "a detour is shorter than the direct way"
 
 
-def check_forms_agree(estimator: Any) -> None:
+def check_distance_forms_agree(estimator: Any) -> None:
     """The distance is the same by pairs, by transform, by matrix and as a plain function."""
     X, y = blobs()
     model = estimator.fit(X, y)
@@ -47,7 +47,7 @@ def check_components_shape(estimator: Any) -> None:
     assert model.transform(X).shape == (len(X), model.components_.shape[0])
 
 
-def check_float32_is_kept(estimator: Any) -> None:
+def check_float32_preserved(estimator: Any) -> None:
     """float32 in is float32 out, and close to what float64 gives."""
     X, y = blobs()
     rows = X.astype(np.float32)
@@ -62,13 +62,13 @@ def check_float32_is_kept(estimator: Any) -> None:
     )
 
 
-def check_translation_changes_nothing(estimator: Any) -> None:
+def check_translation_invariance(estimator: Any) -> None:
     """X + 1e6 gives the distances that X gives."""
     X, y = blobs()
     _assert_same_shape_of_distances(estimator, (X, X), (X + 1e6, X + 1e6), y, exact_size=True)
 
 
-def check_scale_changes_no_ratio(estimator: Any) -> None:
+def check_scale_equivariance(estimator: Any) -> None:
     """Data of size 1e-8 to 1e8 give the same distances up to one common factor."""
     if not getattr(estimator, "_scale_free", True):
         return
@@ -92,9 +92,9 @@ def _assert_same_shape_of_distances(
 
 METRIC_CHECKS: tuple[Callable[[Any], None], ...] = (
     check_metric_axioms,
-    check_forms_agree,
+    check_distance_forms_agree,
     check_components_shape,
-    check_float32_is_kept,
-    check_translation_changes_nothing,
-    check_scale_changes_no_ratio,
+    check_float32_preserved,
+    check_translation_invariance,
+    check_scale_equivariance,
 )
