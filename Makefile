@@ -7,7 +7,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-NATIVE := $(wildcard src/likewise/_kernels/native/*)
+NATIVE := $(wildcard src/likewise/_loops/native/*)
 BUILD_FILES := pyproject.toml CMakeLists.txt $(NATIVE)
 
 # Tests that use real data find them here if they are there, and skip with a reason if not.
@@ -36,10 +36,10 @@ layers: $(VENV)/.test
 tests: $(VENV)/.test
 	$(BIN)/python -m pytest -q -n 2 -m "not slow"
 
-# The same kernels and our part of the contract without compiled code.
+# The same loops and our part of the contract without compiled code.
 twins: $(VENV)/.test
-	LIKEWISE_KERNELS=numpy $(BIN)/python -m pytest -q -n 2 -m "not slow" \
-	  tests/_kernels tests/online tests/test_neighbors.py tests/test_contract.py
+	LIKEWISE_LOOPS=numpy $(BIN)/python -m pytest -q -n 2 -m "not slow" \
+	  tests/_loops tests/online tests/test_neighbors.py tests/test_contract.py
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks environments --check
@@ -50,7 +50,7 @@ docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
-# Kernel tests under AddressSanitizer and UBSan, in an environment of their own.
+# Loop tests under AddressSanitizer and UBSan, in an environment of their own.
 sanitize: check-tools
 	$(PYTHON) -m venv .venv-sanitize
 	.venv-sanitize/bin/python -m pip install -q --disable-pip-version-check \
@@ -58,7 +58,7 @@ sanitize: check-tools
 	  --config-settings=build-dir=build/sanitize ".[test]"
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1 \
-	  .venv-sanitize/bin/python -m pytest -q -p no:cacheprovider tests/_kernels
+	  .venv-sanitize/bin/python -m pytest -q -p no:cacheprovider tests/_loops
 
 clean:
 	rm -rf $(VENV) .venv-sanitize build dist docs/_build docs/gallery .bench

@@ -73,8 +73,8 @@ def parametrize_with_our_checks(estimators):
 
 
 # `make twins` runs all this again without compiled code, to see that results are right without it.
-# scikit-learn's own checks are about parameters and tables, which no kernel ever sees.
-TWINS = os.environ.get("LIKEWISE_KERNELS") == "numpy"
+# scikit-learn's own checks are about parameters and tables, which no compiled loop ever sees.
+TWINS = os.environ.get("LIKEWISE_LOOPS") == "numpy"
 contract = (
     parametrize_with_our_checks(CASES)
     if TWINS

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from likewise import _kernels
+from likewise import _loops
 from likewise._origin import origin_of
 from likewise._threads import run_blocks
 from likewise._validation import (
@@ -157,7 +157,7 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         if self.targets == "learned":
             targets = target_neighbors(rows, codes, n_neighbors, n_jobs=self.n_jobs)
         anchors = np.repeat(np.arange(len(X)), n_neighbors)
-        to_targets = _kernels.pair_sqdist(
+        to_targets = _loops.pair_sqdist(
             np.ascontiguousarray(rows), anchors, targets.ravel(), n_jobs=self.n_jobs
         ).reshape(targets.shape)
         self._by_features, self._invaders = self.targets == "euclidean", self.invaders

@@ -8,7 +8,7 @@ from lmnn_oracles import by_the_formula, loop_objective, overlapping
 from sklearn.exceptions import ConvergenceWarning
 
 import likewise as lw
-from likewise._kernels import common
+from likewise._loops import common
 from likewise.batch import _lmnn_problem
 from likewise.batch._lmnn_matrix import LMNNMatrixProblem
 from likewise.batch._lmnn_problem import ImpostorsByLabel, LMNNProblem

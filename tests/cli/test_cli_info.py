@@ -5,7 +5,7 @@ import pytest
 import sklearn
 from click.testing import CliRunner
 
-from likewise import _kernels
+from likewise import _loops
 from likewise.batch import RCA
 from likewise.cli import main
 from likewise.datasets import load
@@ -26,7 +26,7 @@ def test_the_installation(monkeypatch, tmp_path):
     shown = facts(run())
     assert f"scikit-learn {sklearn.__version__}" in shown
     assert f"NumPy {np.__version__}" in shown
-    assert f"kernels {_kernels.BACKEND}" in shown
+    assert f"loops {_loops.BACKEND}" in shown
     assert "BLAS" in shown
     assert str(tmp_path)[:20] in shown
     assert "mine" in shown

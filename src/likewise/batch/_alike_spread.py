@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from likewise import _kernels
+from likewise import _loops
 from likewise._memory import require_memory
 from likewise._origin import about, origin_of
 from likewise._threads import run_blocks, single_threaded_blas
@@ -48,7 +48,7 @@ class AlikeSpreadLearner(PairLearner):
     def _alike_scatter(self, rows: Array, pairs: Pairs) -> Array:
         """Return ``Σ vvᵀ`` over alike pairs, shrunk towards its mean variance in all directions."""
         first, second = np.ascontiguousarray(pairs.index[pairs.same].T)
-        spread = _kernels.laplacian_apply(rows, first, second, np.ones(len(first)))
+        spread = _loops.laplacian_apply(rows, first, second, np.ones(len(first)))
         with single_threaded_blas():
             scatter = rows.T @ spread
         self._require_spread(np.diag(scatter))

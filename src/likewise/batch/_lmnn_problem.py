@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from likewise import _kernels, neighbors
+from likewise import _loops, neighbors
 from likewise.neighbors._rows import Algorithm
 from likewise.objectives import GroupedPairs, LargeMargin, Shrinkage
 from likewise.solvers import Look
@@ -146,7 +146,7 @@ class GivenImpostors:
 
     def __call__(self, Z: Array, near: Reals, slack: float) -> tuple[GroupedPairs, Reals]:
         far = self.far
-        return far, _kernels.pair_sqdist(Z, far.rows, far.cols, n_jobs=self.n_jobs)
+        return far, _loops.pair_sqdist(Z, far.rows, far.cols, n_jobs=self.n_jobs)
 
 
 class LMNNProblem:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from likewise import _kernels
+from likewise import _loops
 from likewise._origin import origin_of
 from likewise._threads import single_threaded_blas
 from likewise.objectives import GroupedPairs, LargeMargin
@@ -55,7 +55,7 @@ class CentredRows:
     def scale_of_unit_distances(self, pairs: GroupedPairs, L: Array, n_jobs: int | None) -> float:
         """Return what the user's X is multiplied by if the median square of pairs is to be 1."""
         mapped = self.mapped(L, n_jobs)
-        squares = _kernels.pair_sqdist(mapped, pairs.rows, pairs.cols, n_jobs=n_jobs)
+        squares = _loops.pair_sqdist(mapped, pairs.rows, pairs.cols, n_jobs=n_jobs)
         middle = float(np.median(squares))
         if middle == 0:  # more than half of them are duplicates
             middle = float(squares.mean())

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise import _kernels
+from likewise import _loops
 from likewise._origin import about, origin_of
 from likewise._threads import run_blocks
 from likewise.constraints import target_neighbors
@@ -134,7 +134,7 @@ class LocalMetrics:
         for cluster, L in enumerate(self.components.astype(np.float64)):
             mapped = map_rows(rows, L, self.n_jobs)
             part = np.flatnonzero(self.clusters[cols] == cluster)
-            to_targets[part] = _kernels.pair_sqdist(
+            to_targets[part] = _loops.pair_sqdist(
                 mapped, anchors[part], cols[part], n_jobs=self.n_jobs
             )
             members = np.flatnonzero(self.clusters == cluster)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from likewise import _kernels
+from likewise import _loops
 from likewise._memory import require_memory
 from likewise._origin import about, origin_of
 from likewise._validation import (
@@ -232,5 +232,5 @@ def _sampled_distances(X: Array, prior: Array, random: np.random.RandomState) ->
     if not np.array_equal(prior, np.eye(len(prior))):
         Z = np.ascontiguousarray(Z @ np.linalg.cholesky(prior))
     size = 2.0 ** np.frexp(np.abs(Z).max(initial=0.0))[1]
-    squares = _kernels.pair_sqdist(Z / size, first.astype(np.int64), second.astype(np.int64))
+    squares = _loops.pair_sqdist(Z / size, first.astype(np.int64), second.astype(np.int64))
     return np.asarray(np.sqrt(squares[squares > 0]) * size)

@@ -11,7 +11,7 @@ import click
 import numpy as np
 from threadpoolctl import threadpool_info
 
-from likewise import _files, _kernels
+from likewise import _files, _loops
 from likewise.cli._data import read_data
 from likewise.cli._output import print_facts
 from likewise.datasets import Dataset, names
@@ -40,14 +40,14 @@ def info(model_or_data: str | None, label: str | None) -> None:
 
 
 def describe_installation() -> dict[str, Any]:
-    """Return versions, kernels, threads and data folders."""
+    """Return versions, loops, threads and data folders."""
     blas = [library for library in threadpool_info() if library["user_api"] == "blas"]
     packages = {"NumPy": "numpy", "SciPy": "scipy", "scikit-learn": "scikit-learn"}
     return {
         "likewise": version("likewise"),
         "Python": platform.python_version(),
         **{title: version(package) for title, package in packages.items()},
-        "kernels": _kernels.BACKEND,
+        "loops": _loops.BACKEND,
         "cores": os.cpu_count(),
         "BLAS": ", ".join(
             f"{library['internal_api']} {library['version']} ({library['num_threads']} threads)"

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from likewise import _kernels, neighbors
+from likewise import _loops, neighbors
 from likewise._validation import (
     TableLike,
     at_least,
@@ -263,7 +263,7 @@ def _search_small_classes(X: Array, classes: list[Index], found: Index, n_jobs: 
     first = np.concatenate([np.repeat(members, len(members)) for members in classes])
     second = np.concatenate([np.tile(members, len(members)) for members in classes])
     first, second = first[first != second], second[first != second]
-    distance = _kernels.pair_sqdist(X, first, second, n_jobs=n_jobs)
+    distance = _loops.pair_sqdist(X, first, second, n_jobs=n_jobs)
     order = np.lexsort((second, distance, first))
     rows, begin = np.unique(first[order], return_index=True)
     found[rows] = second[order][begin[:, None] + np.arange(found.shape[1])]

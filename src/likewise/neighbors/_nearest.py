@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from likewise import _kernels
+from likewise import _loops
 from likewise._threads import count_threads, run_blocks
 from likewise.neighbors._rows import Algorithm, by_tree, matrix_of
 
@@ -260,9 +260,7 @@ class _Search:
         return best, index
 
     def _exact(self, rows: Indices, cols: Indices) -> Reals:
-        return _kernels.pair_sqdist(
-            self.queries, rows, cols, points=self.points, n_jobs=self.n_jobs
-        )
+        return _loops.pair_sqdist(self.queries, rows, cols, points=self.points, n_jobs=self.n_jobs)
 
     def _distances(self, rows: Indices) -> Reals:
         """Return the squared distances of some queries to all points, up to the slack."""

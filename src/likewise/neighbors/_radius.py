@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from likewise import _kernels
-from likewise._kernels.common import PairLimit, check_scan
+from likewise import _loops
+from likewise._loops.common import PairLimit, check_scan
 from likewise._threads import count_threads, run_blocks
 from likewise.neighbors._rows import Algorithm, by_tree, matrix_of
 
@@ -72,7 +72,7 @@ def within_radius_of_other_class(
     radii = np.asarray(radius2, dtype=np.float64)
     radii = np.full(len(rows), radii) if radii.ndim == 0 else radii
     codes, radii = np.ascontiguousarray(codes, dtype=np.int64), np.ascontiguousarray(radii)
-    scan = _scan_trees if by_tree(algorithm, _trees_win(rows, codes)) else _kernels.radius_scan
+    scan = _scan_trees if by_tree(algorithm, _trees_win(rows, codes)) else _loops.radius_scan
     return scan(rows, codes, radii, max_pairs=max_pairs, n_jobs=n_jobs)
 
 
@@ -86,7 +86,7 @@ def _trees_win(rows: NDArray[Any], codes: Indices) -> bool:
 def _scan_trees(
     Z: NDArray[Any], labels: Indices, radius2: Reals, *, max_pairs: int | None, n_jobs: int | None
 ) -> tuple[Indices, Indices, Reals]:
-    """Do what `_kernels.radius_scan` does with a tree of each class."""
+    """Do what `_loops.radius_scan` does with a tree of each class."""
     from scipy.spatial import KDTree
 
     check_scan(Z, labels, radius2, max_pairs)
@@ -108,7 +108,7 @@ def _scan_trees(
         ) -> None:
             for rows, columns in _within_reach(tree, centred, reach, others[start:stop]):
                 cols = members[columns]
-                sqdist = _kernels.pair_sqdist(Z, rows, cols, n_jobs=1)
+                sqdist = _loops.pair_sqdist(Z, rows, cols, n_jobs=1)
                 inside = sqdist < radius2[rows]
                 with lock:
                     parts.append((rows[inside], cols[inside], sqdist[inside]))

@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise import _kernels
+from likewise import _loops
 from likewise._threads import run_blocks
 from likewise.constraints import Pairs
 from likewise.objectives._rows import map_rows, product_over_rows
@@ -85,12 +85,12 @@ class DifferentPairs:
 
     def squares(self, F: Array) -> Array:
         """Return the squared distance of each pair."""
-        return _kernels.pair_sqdist(map_rows(self.X, F, None), self.first, self.second)
+        return _loops.pair_sqdist(map_rows(self.X, F, None), self.first, self.second)
 
     def value_and_slope(self, F: Array) -> tuple[float, Array]:
         """Return the value and its slope in ``FᵀF``."""
         value, weights = self.spread.value_and_derivative(self.squares(F))
-        spread = _kernels.laplacian_apply(self.X, self.first, self.second, weights)
+        spread = _loops.laplacian_apply(self.X, self.first, self.second, weights)
         slope = product_over_rows(self.X, spread, None)
         return value, (slope + slope.T) / 2
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise import _kernels
+from likewise import _loops
 
 Reals = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -96,14 +96,14 @@ def energies(
     near = near.reshape(n_points, n_classes, k)
     radii = np.ascontiguousarray(to_targets.T + margin)
     if from_rows is None:
-        pushed = _of_others(_kernels.invaded_hinges(to_rows, class_start, radii))
+        pushed = _of_others(_loops.invaded_hinges(to_rows, class_start, radii))
     else:
         pushed = np.empty((n_points, n_classes))
         for label in range(n_classes):
-            by_class = _kernels.invaded_hinges(from_rows(label), class_start, radii)
+            by_class = _loops.invaded_hinges(from_rows(label), class_start, radii)
             pushed[:, label] = np.delete(by_class, label, axis=1).sum(axis=1)
     if invaders:
-        pushed += _kernels.invader_hinges(to_rows, class_start, near + margin)
+        pushed += _loops.invader_hinges(to_rows, class_start, near + margin)
     return np.asarray((1 - push) * near.sum(axis=2) + push * pushed)
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise import _kernels
+from likewise import _loops
 from likewise.objectives._rows import map_rows, slope_in_components
 from likewise.objectives.large_margin_bound import Bound, LargeMarginBound, Shrinkage
 
@@ -130,12 +130,12 @@ class LargeMargin:
 
     def distances(self, Z: Array, pairs: GroupedPairs) -> Reals:
         """Return the squared distances of pairs of mapped rows."""
-        return _kernels.pair_sqdist(Z, pairs.rows, pairs.cols, n_jobs=self.n_jobs)
+        return _loops.pair_sqdist(Z, pairs.rows, pairs.cols, n_jobs=self.n_jobs)
 
     def costs(self, near: Reals, far: Reals, *, pull: float | None = None) -> Costs:
         """Return what squared distances cost; `pull` replaces the share ``1 - push``."""
         pull = 1 - self.push if pull is None else pull
-        pushed, near_slope, far_slope = _kernels.group_hinges(
+        pushed, near_slope, far_slope = _loops.group_hinges(
             near, self.near.start, far, self.far.start, self.margin, self.width, n_jobs=self.n_jobs
         )
         near_weights = np.repeat(self.weights, np.diff(self.near.start))
@@ -150,7 +150,7 @@ class LargeMargin:
     def spread(self, Z: Array, costs: Costs) -> Array:
         """Return ``ΛZ``, half the slope in the mapped rows, Λ the Laplacian of the slopes."""
         near, far = np.flatnonzero(costs.near), np.flatnonzero(costs.far)
-        return _kernels.laplacian_apply(
+        return _loops.laplacian_apply(
             Z,
             np.concatenate([self.near.rows[near], self.far.rows[far]]),
             np.concatenate([self.near.cols[near], self.far.cols[far]]),

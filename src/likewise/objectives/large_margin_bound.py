@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.optimize import minimize_scalar
 
-from likewise import _kernels
+from likewise import _loops
 from likewise._threads import single_threaded_blas
 from likewise.objectives._rows import map_rows
 
@@ -134,5 +134,5 @@ class LargeMarginBound:
         """
         if not self._free.shape[1]:
             return np.ones(len(rows), dtype=bool)
-        squares = _kernels.pair_sqdist(self._free_rows, rows, cols, n_jobs=self.n_jobs)
+        squares = _loops.pair_sqdist(self._free_rows, rows, cols, n_jobs=self.n_jobs)
         return squares <= self._free_least

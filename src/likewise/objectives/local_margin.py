@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise import _kernels
+from likewise import _loops
 from likewise.constraints import Triplets
 from likewise.losses import Loss, SmoothedHinge
 from likewise.objectives._rows import map_rows, slope_in_components
@@ -50,8 +50,8 @@ class LocalMarginObjective:
         to_near, to_far = np.zeros(n_triplets), np.zeros(n_triplets)
         for b, Z in enumerate(mapped):
             mixture = self.weights[anchor, b]
-            to_near += mixture * _kernels.pair_sqdist(Z, anchor, near, n_jobs=self.n_jobs)
-            to_far += mixture * _kernels.pair_sqdist(Z, anchor, far, n_jobs=self.n_jobs)
+            to_near += mixture * _loops.pair_sqdist(Z, anchor, near, n_jobs=self.n_jobs)
+            to_far += mixture * _loops.pair_sqdist(Z, anchor, far, n_jobs=self.n_jobs)
         violation = 1 + to_near - to_far
         hinge = self.loss.derivative(violation)
         pairs = np.concatenate([anchor, anchor]), np.concatenate([near, far])
@@ -60,7 +60,7 @@ class LocalMarginObjective:
         gradient = np.empty_like(factors)
         for b, (L, Z) in enumerate(zip(factors, mapped, strict=True)):
             local = slopes * np.tile(self.weights[anchor, b], 2)
-            spread = _kernels.laplacian_apply(Z, *pairs, local, n_jobs=self.n_jobs)
+            spread = _loops.laplacian_apply(Z, *pairs, local, n_jobs=self.n_jobs)
             M = L.T @ L
             value += self.shrinkage * float(np.vdot(M, M))
             gradient[b] = slope_in_components(spread, self.X, self.n_jobs)

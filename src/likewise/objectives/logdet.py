@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_solve, cholesky
 
-from likewise import _kernels
+from likewise import _loops
 from likewise._threads import single_threaded_blas
 
 Array = NDArray[Any]
@@ -50,7 +50,7 @@ class LogDetProblem:
 
     def sweep(self, M: Array) -> None:
         """Project M on every constraint once, in the order of V."""
-        _kernels.bregman_sweep(
+        _loops.bregman_sweep(
             M,
             self.V,
             self.sign,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise import _kernels
+from likewise import _loops
 from likewise._memory import require_memory
 from likewise._threads import count_threads, run_blocks, single_threaded_blas
 from likewise.objectives._rows import product_over_rows
@@ -85,7 +85,7 @@ def _few_count(Z: Array, sqnorm: Array, anchors: Index) -> bool:
     with single_threaded_blas():
         distances = sqnorm - 2 * Z[asked] @ Z.T
     distances[np.arange(len(asked)), asked] = np.inf
-    near = distances <= distances.min(axis=1, keepdims=True) + _kernels.NEGLIGIBLE
+    near = distances <= distances.min(axis=1, keepdims=True) + _loops.NEGLIGIBLE
     return bool(near.mean() < _FEW)
 
 
@@ -206,12 +206,12 @@ class NeighbourChoice:
                 who = place, own_start[part], own_stop[part]
                 if screen is None:
                     weights = np.matmul(Z[place], Z.T, out=block)
-                    found = _kernels.softmax_rows(weights, sqnorm, *who, columns, gains=gains)
+                    found = _loops.softmax_rows(weights, sqnorm, *who, columns, gains=gains)
                     sums[part] = weights @ summed
                     if returned is not None:
                         returned += weights.T @ Z[place]
                 else:
-                    found = _kernels.near_softmax(
+                    found = _loops.near_softmax(
                         screen.distances(place, out=block),
                         screen.slack,
                         Z,

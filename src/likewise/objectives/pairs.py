@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise import _kernels
+from likewise import _loops
 from likewise._origin import about, origin_of
 from likewise.constraints import Pairs
 from likewise.losses import Hinge, Loss
@@ -49,9 +49,9 @@ class PairObjective:
         Z = map_rows(self._rows, L, self.n_jobs)
         first, second = (np.ascontiguousarray(column) for column in self.pairs.index.T)
         sign = np.where(self.pairs.same, 1.0, -1.0)
-        distance = _kernels.pair_sqdist(Z, first, second, n_jobs=self.n_jobs)
+        distance = _loops.pair_sqdist(Z, first, second, n_jobs=self.n_jobs)
         violation = self.margin - sign * (self.threshold - distance)
-        spread = _kernels.laplacian_apply(
+        spread = _loops.laplacian_apply(
             Z, first, second, sign * self.loss.derivative(violation), n_jobs=self.n_jobs
         )
         gradient = slope_in_components(spread, self._rows, self.n_jobs)

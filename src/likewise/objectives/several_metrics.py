@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise import _kernels
+from likewise import _loops
 from likewise.objectives._rows import map_rows, slope_in_components
 from likewise.objectives.large_margin import Costs, GroupedPairs, LargeMargin
 from likewise.objectives.large_margin_bound import Bound, LargeMarginBound, Shrinkage
@@ -45,7 +45,7 @@ class SeveralMetrics(LargeMargin):
         """Return the squared distances of pairs, each by the metric of its second row."""
         found = np.empty(len(pairs))
         for cluster, part in self.parts(pairs.cols):
-            found[part] = _kernels.pair_sqdist(
+            found[part] = _loops.pair_sqdist(
                 Z[cluster], pairs.rows[part], pairs.cols[part], n_jobs=self.n_jobs
             )
         return found
@@ -56,7 +56,7 @@ class SeveralMetrics(LargeMargin):
         near, far = np.empty(len(self.near)), np.empty(len(self.far))
         for view, mapped in zip(self._views, Z, strict=True):
             for found, pairs in ((near, view.near), (far, view.far)):
-                found[pairs.number] = _kernels.pair_sqdist(
+                found[pairs.number] = _loops.pair_sqdist(
                     mapped, pairs.rows, pairs.cols, n_jobs=self.n_jobs
                 )
         costs = self.costs(near, far)
@@ -89,7 +89,7 @@ class SeveralMetrics(LargeMargin):
                 *((p.rows[w != 0], p.cols[w != 0], w[w != 0]) for p, w in parts), strict=True
             )
         )
-        spread = _kernels.laplacian_apply(Z, rows, cols, weights, n_jobs=self.n_jobs)
+        spread = _loops.laplacian_apply(Z, rows, cols, weights, n_jobs=self.n_jobs)
         return slope_in_components(spread, view.X, self.n_jobs)
 
     @cached_property

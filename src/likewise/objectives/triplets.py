@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise import _kernels
+from likewise import _loops
 from likewise._origin import about, origin_of
 from likewise.constraints import Triplets
 from likewise.losses import Hinge, Loss
@@ -53,11 +53,11 @@ class TripletObjective:
         anchor, positive, negative = (np.ascontiguousarray(row) for row in self.triplets.index.T)
         violation = (
             self.margin
-            + _kernels.pair_sqdist(Z, anchor, positive, n_jobs=self.n_jobs)
-            - _kernels.pair_sqdist(Z, anchor, negative, n_jobs=self.n_jobs)
+            + _loops.pair_sqdist(Z, anchor, positive, n_jobs=self.n_jobs)
+            - _loops.pair_sqdist(Z, anchor, negative, n_jobs=self.n_jobs)
         )
         slope = self.loss.derivative(violation)
-        spread = _kernels.laplacian_apply(
+        spread = _loops.laplacian_apply(
             Z,
             np.concatenate([anchor, anchor]),
             np.concatenate([positive, negative]),

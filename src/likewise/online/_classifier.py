@@ -13,8 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from likewise._kernels import ClassifierRule
-from likewise._kernels.classifier_common import (
+from likewise._loops import ClassifierRule
+from likewise._loops.classifier_common import (
     EventLearner,
     Labels,
     Reals,

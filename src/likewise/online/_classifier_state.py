@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from likewise import _files, _kernels
-from likewise._kernels import ClassifierRule
-from likewise._kernels.classifier_common import (
+from likewise import _files, _loops
+from likewise._loops import ClassifierRule
+from likewise._loops.classifier_common import (
     EventLearner,
     Kind,
     Labels,
@@ -23,7 +23,7 @@ from likewise._kernels.classifier_common import (
     predicted,
     split,
 )
-from likewise._kernels.common import padded
+from likewise._loops.common import padded
 from likewise._threads import single_threaded_blas
 from likewise.online._covariance_blocks import learn_in_blocks, likely, matrix_of
 from likewise.online._rows import is_sparse, learnable
@@ -72,7 +72,7 @@ class FactoredForm:
         """Take events; return scores before each update, and the number of updates."""
         X = _dense(X)
         if top2:
-            return _kernels.factor_events(
+            return _loops.factor_events(
                 weights, self.columns, self.diagonal, reach, X, labels, True, _NO_LIMIT, rule
             )
         scores, updates = np.empty((len(X), len(weights))), 0
@@ -91,7 +91,7 @@ class FactoredForm:
 
         def one_by_one(limit: int) -> None:
             nonlocal taken, updates
-            found, changed = _kernels.factor_events(
+            found, changed = _loops.factor_events(
                 weights[model],
                 self.columns[model],
                 self.diagonal[model],
@@ -199,7 +199,7 @@ class SketchedForm:
     ) -> tuple[Reals, int]:
         parts, updates, taken = [], 0, 0
         while taken < len(X):
-            found, changed = _kernels.low_rank_events(
+            found, changed = _loops.low_rank_events(
                 weights[models],
                 self._sketch(models),
                 reach[models],
@@ -328,7 +328,7 @@ def row_learner(state: ClassifierState, top2: bool, rule: ClassifierRule) -> Eve
     form = state.form
     if form is None or isinstance(form, DiagonalForm):
         precision = _NOTHING if form is None else form.precision
-        return _kernels.event_learner(state.weights, precision, state.reach, top2, rule)
+        return _loops.event_learner(state.weights, precision, state.reach, top2, rule)
 
     def learn(x: Reals, label: int) -> tuple[float, bool, int]:
         if not learnable(x):
@@ -355,11 +355,11 @@ def _learn_linear(
     rule: ClassifierRule,
 ) -> tuple[Reals, int]:
     if not is_sparse(X):
-        scores, updates = _kernels.dense_events(weights, precision, reach, X, labels, top2, rule)
+        scores, updates = _loops.dense_events(weights, precision, reach, X, labels, top2, rule)
         if updates < 0:
             raise UnlearnableError
         return scores, updates
-    return _kernels.csr_events(
+    return _loops.csr_events(
         weights,
         precision,
         reach,

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
-from likewise import _kernels
-from likewise._kernels import ClassifierRule
-from likewise._kernels.classifier_common import Kind, Labels, Reals
+from likewise import _loops
+from likewise._loops import ClassifierRule
+from likewise._loops.classifier_common import Kind, Labels, Reals
 from likewise._threads import single_threaded_blas
 
 # Measured: more updates in a block make its products faster and its corrections dearer.
@@ -89,7 +89,7 @@ def learn_in_blocks(
             if len(asked) > _BLOCK:
                 asked = asked[:_BLOCK]
                 rows, codes = rows[: asked[-1] + 1], codes[: asked[-1] + 1]
-            found, changed, trusted = _kernels.block_events(
+            found, changed, trusted = _loops.block_events(
                 w,
                 sigma,
                 products.diagonal,
@@ -131,7 +131,7 @@ class _Products:
     def measure(self) -> Reals:
         """Return ``xᵀΣx`` of all rows: half the work of Σx, which is no less work after it."""
         self._halves = blas.dtrmm(1.0, self._by_columns, self._rows.T, lower=1).T
-        self.quadratics = _kernels.triangle_quadratics(self._rows, self._halves, self.diagonal)
+        self.quadratics = _loops.triangle_quadratics(self._rows, self._halves, self.diagonal)
         return self.quadratics
 
     def of(self, asked: Labels) -> Reals:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise._kernels.classifier_common import Labels
+from likewise._loops.classifier_common import Labels
 from likewise._validation import codes_of, shown
 
 Array = NDArray[Any]

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from likewise import _files
-from likewise._kernels import StepRule, pair_differences, pair_sqdist
-from likewise._kernels.stream_common import LONGEST2
+from likewise._loops import StepRule, pair_differences, pair_sqdist
+from likewise._loops.stream_common import LONGEST2
 from likewise._threads import single_threaded_blas
 from likewise._validation import TableLike, check_finite, check_labelled, check_rows
 from likewise.base import MetricLearner, fitting

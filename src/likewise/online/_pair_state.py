@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas, eigh, lapack
 
-from likewise import _files, _kernels
-from likewise._kernels import LowRankMetric, StepRule, Steps
-from likewise._kernels.stream_common import LONGEST2
+from likewise import _files, _loops
+from likewise._loops import LowRankMetric, StepRule, Steps
+from likewise._loops.stream_common import LONGEST2
 from likewise.metric import nearest_psd
 
 Reals = NDArray[np.float64]
@@ -206,7 +206,7 @@ def advance_by_pair(
         if not learnable(difference[None]):
             return np.nan
         return advance_by_one(state, difference, sign, rule, psd)
-    signed, size, b = _kernels.pair_step(state.matrix, state.b, first, second, scale, sign, rule)
+    signed, size, b = _loops.pair_step(state.matrix, state.b, first, second, scale, sign, rule)
     if signed != signed:
         return signed
     return _note_event(state, signed, size, b, sign, psd)
@@ -251,16 +251,16 @@ def _take(
         return _take_in_eigenbasis(state.form, state.b, V, sign, rule)
     M = state.dense()
     if psd == "each":
-        return _kernels.pair_psd_steps(M, state.b, V, sign, rule)
+        return _loops.pair_psd_steps(M, state.b, V, sign, rule)
     room = psd - state.since_projection if isinstance(psd, int) else len(V)
     if len(V) < _FEW or V.shape[1] <= _SMALL:
-        return _kernels.pair_steps(M, state.b, V, sign, rule, room)
+        return _loops.pair_steps(M, state.b, V, sign, rule, room)
     return _take_in_blocks(M, state.b, V, sign, rule, room, grams)
 
 
 def _take_in_eigenbasis(form: EigenForm, b: float, V: Reals, sign: Reals, rule: StepRule) -> Steps:
     batch = len(form.rows)
-    done, form.count = _kernels.low_rank_psd_steps(
+    done, form.count = _loops.low_rank_psd_steps(
         form.low_rank, b, V[:batch] @ form.vectors, sign[:batch], rule
     )
     if done.taken < min(batch, len(V)):
@@ -289,18 +289,18 @@ def _take_in_blocks(
         block = V[taken : taken + _BLOCK]
         # The lower part is enough for vᵀMv, and half the work of a full product.
         half = blas.dtrmm(1.0, by_columns, block.T, lower=1)
-        q = _kernels.triangle_quadratics(block, half.T, M.diagonal().copy())
+        q = _loops.triangle_quadratics(block, half.T, M.diagonal().copy())
         answers = sign[taken : taken + _BLOCK]
         if many_update is None:
             many_update = rule.variant == "PALS" or _many(int(np.sum(answers * (b - q) < 1)))
         if many_update or grams is not None:
             gram = _upper_gram(block) if grams is None else grams.of(taken, block)
-            done = _kernels.pair_gram_steps(gram, q, b, answers, rule, room)
+            done = _loops.pair_gram_steps(gram, q, b, answers, rule, room)
         else:
-            done = _kernels.pair_block_steps(block, q, b, answers, rule, room)
+            done = _loops.pair_block_steps(block, q, b, answers, rule, room)
         b = done.b
         weights = -done.steps * answers[: done.taken]
-        added, removed = _kernels.signed_rows(block[: done.taken], weights)
+        added, removed = _loops.signed_rows(block[: done.taken], weights)
         for direction, rows in ((1.0, added), (-1.0, removed)):
             if len(rows):
                 blas.dsyrk(direction, rows.T, beta=1.0, c=by_columns, lower=1, overwrite_c=1)

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from likewise._kernels.classifier_common import LONGEST2
+from likewise._loops.classifier_common import LONGEST2
 from likewise._validation import check_finite
 
 Array = NDArray[Any]

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from likewise._kernels.classifier_common import Reals
+from likewise._loops.classifier_common import Reals
 from likewise._memory import require_memory
 from likewise._validation import at_least, either, one_of
 from likewise.online._classifier import OnlineClassifier

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise._kernels import StepRule
+from likewise._loops import StepRule
 from likewise.online._pair_state import PairState, advance
 
 Reals = NDArray[np.float64]

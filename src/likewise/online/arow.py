@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from likewise._kernels import ClassifierRule
-from likewise._kernels.classifier_common import Kind
+from likewise._loops import ClassifierRule
+from likewise._loops.classifier_common import Kind
 from likewise._validation import positive
 from likewise.online._second_order import SecondOrderClassifier
 

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from scipy.special import ndtri
 
-from likewise._kernels import ClassifierRule
-from likewise._kernels.classifier_common import Kind
+from likewise._loops import ClassifierRule
+from likewise._loops.classifier_common import Kind
 from likewise._validation import positive, strictly_between
 from likewise.online._second_order import SecondOrderClassifier
 

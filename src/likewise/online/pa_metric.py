@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise._kernels import StepRule
-from likewise._kernels.stream_common import VARIANTS
+from likewise._loops import StepRule
+from likewise._loops.stream_common import VARIANTS
 from likewise._validation import Rule, at_least, either, non_negative, none, one_of, positive
 from likewise.online._learner import OnlineMetricLearner
 from likewise.online._pair_state import Projection

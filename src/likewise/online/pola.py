@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from likewise._kernel_functions import KERNEL_RULES
-from likewise._kernels import StepRule
+from likewise._loops import StepRule
 from likewise._validation import (
     Rule,
     at_least,

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise import _kernels
-from likewise._kernels.common import padded
+from likewise import _loops
+from likewise._loops.common import padded
 from likewise.solvers._margin_run import MarginRun
 from likewise.solvers._protocols import Status
 
@@ -117,7 +117,7 @@ class CoordinateAscent:
     def _sweep(self, M: Reals, active: Index, times: int) -> None:
         wide = self._widened(M)
         for _ in range(times):
-            self.b = _kernels.margin_sweep(
+            self.b = _loops.margin_sweep(
                 wide,
                 self.V,
                 self.plus,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise import _kernels
+from likewise import _loops
 from likewise.solvers._coordinate_ascent import CoordinateAscent
 from likewise.solvers._margin_run import MarginRun
 
@@ -68,7 +68,7 @@ class HullAscent(CoordinateAscent):
         ones, unused = np.ones(len(self.weights)), np.zeros(len(self.weights))
         for _ in range(_SWEEPS):
             # With b = 1 a sweep asks for ⟨M - A, X⟩ ≥ 0, and for no more weight than that takes.
-            _kernels.margin_sweep(
+            _loops.margin_sweep(
                 wide,
                 self.V,
                 self.plus,

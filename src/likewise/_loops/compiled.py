@@ -1,11 +1,11 @@
-"""The kernels in C++: the same functions as in `reference`, with their rows cut into blocks."""
+"""The loops in C++: the same functions as in `reference`, with their rows cut into blocks."""
 
 import math
 
 import numpy as np
 
-import likewise._kernels._native as _native
-from likewise._kernels.common import (
+import likewise._loops._native as _native
+from likewise._loops.common import (
     Floats,
     Indices,
     PairLimit,
@@ -45,7 +45,7 @@ def pair_sqdist(
     points: Floats | None = None,
     n_jobs: int | None = None,
 ) -> Reals:
-    """See `likewise._kernels.reference.pair_sqdist`."""
+    """See `likewise._loops.reference.pair_sqdist`."""
     points = check_points(Z, points)
     check_pairs(rows, cols, len(Z), len(points))
     out = np.empty(len(rows))
@@ -61,7 +61,7 @@ def pair_sqdist(
 def laplacian_apply(
     Z: Floats, rows: Indices, cols: Indices, weights: Reals, *, n_jobs: int | None = None
 ) -> Floats:
-    """See `likewise._kernels.reference.laplacian_apply`."""
+    """See `likewise._loops.reference.laplacian_apply`."""
     check_rows("Z", Z)
     check_pairs(rows, cols, len(Z), len(Z))
     check_weights(weights, len(rows))
@@ -89,7 +89,7 @@ def group_hinges(
     *,
     n_jobs: int | None = None,
 ) -> tuple[Reals, Reals, Reals]:
-    """See `likewise._kernels.reference.group_hinges`."""
+    """See `likewise._loops.reference.group_hinges`."""
     check_groups(near, near_start, far, far_start, margin, width)
     value, near_slope, far_slope = (np.empty(n) for n in (len(near_start) - 1, len(near), len(far)))
 
@@ -111,7 +111,7 @@ def radius_scan(
     max_pairs: int | None = None,
     n_jobs: int | None = None,
 ) -> tuple[Indices, Indices, Reals]:
-    """See `likewise._kernels.reference.radius_scan`."""
+    """See `likewise._loops.reference.radius_scan`."""
     check_scan(Z, labels, radius2, max_pairs)
     limit = PairLimit(max_pairs, len(Z))
     n, d = Z.shape

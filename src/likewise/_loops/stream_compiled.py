@@ -1,29 +1,29 @@
-"""The event-by-event kernels in C++: the same functions as in `stream_reference`."""
+"""The event-by-event loops in C++: the same functions as in `stream_reference`."""
 
 from __future__ import annotations
 
 import numpy as np
 
-import likewise._kernels._native as _native
-from likewise._kernels.common import Floats, Indices
-from likewise._kernels.stream_common import LowRankMetric, Reals, StepRule, Steps
+import likewise._loops._native as _native
+from likewise._loops.common import Floats, Indices
+from likewise._loops.stream_common import LowRankMetric, Reals, StepRule, Steps
 
 
 def pair_differences(X: Floats, pairs: Indices, scale: float) -> tuple[Reals, float]:
-    """See `likewise._kernels.stream_reference.pair_differences`."""
+    """See `likewise._loops.stream_reference.pair_differences`."""
     V = np.empty((len(pairs), X.shape[1]))
     return V, _native.pair_differences(X, pairs, scale, V)
 
 
 def triangle_quadratics(V: Reals, half: Reals, diagonal: Reals) -> Reals:
-    """See `likewise._kernels.stream_reference.triangle_quadratics`."""
+    """See `likewise._loops.stream_reference.triangle_quadratics`."""
     q = np.empty(len(V))
     _native.triangle_quadratics(V, half, diagonal, q)
     return q
 
 
 def signed_rows(V: Reals, weights: Reals) -> tuple[Reals, Reals]:
-    """See `likewise._kernels.stream_reference.signed_rows`."""
+    """See `likewise._loops.stream_reference.signed_rows`."""
     rows = np.empty_like(V)
     positive = _native.signed_rows(V, weights, rows)
     return rows[:positive], rows[positive : np.count_nonzero(weights)]
@@ -32,7 +32,7 @@ def signed_rows(V: Reals, weights: Reals) -> tuple[Reals, Reals]:
 def pair_step(
     M: Reals, b: float, first: Reals, second: Reals, scale: float, sign: float, rule: StepRule
 ) -> tuple[float, float, float]:
-    """See `likewise._kernels.stream_reference.pair_step`."""
+    """See `likewise._loops.stream_reference.pair_step`."""
     _, C, slack, tolerance = rule
     return _native.pair_step(  # type: ignore[no-any-return]
         M, b, first, second, scale, sign, rule.code, C, slack, tolerance
@@ -42,7 +42,7 @@ def pair_step(
 def pair_steps(
     M: Reals, b: float, V: Reals, sign: Reals, rule: StepRule, max_updates: int
 ) -> Steps:
-    """See `likewise._kernels.stream_reference.pair_steps`."""
+    """See `likewise._loops.stream_reference.pair_steps`."""
     losses, steps = np.empty(len(V)), np.empty(len(V))
     taken, b = _native.pair_steps(M, b, V, sign, rule.code, *rule[1:], max_updates, losses, steps)
     return Steps(taken, b, losses[:taken], steps[:taken])
@@ -51,7 +51,7 @@ def pair_steps(
 def pair_block_steps(
     V: Reals, q: Reals, b: float, sign: Reals, rule: StepRule, max_updates: int
 ) -> Steps:
-    """See `likewise._kernels.stream_reference.pair_block_steps`."""
+    """See `likewise._loops.stream_reference.pair_block_steps`."""
     losses, steps = np.empty(len(V)), np.empty(len(V))
     taken, b = _native.pair_block_steps(
         V, q, b, sign, rule.code, *rule[1:], max_updates, losses, steps
@@ -62,7 +62,7 @@ def pair_block_steps(
 def pair_gram_steps(
     gram: Reals, q: Reals, b: float, sign: Reals, rule: StepRule, max_updates: int
 ) -> Steps:
-    """See `likewise._kernels.stream_reference.pair_gram_steps`."""
+    """See `likewise._loops.stream_reference.pair_gram_steps`."""
     losses, steps = np.empty(len(gram)), np.empty(len(gram))
     taken, b = _native.pair_gram_steps(
         gram, q, b, sign, rule.code, *rule[1:], max_updates, losses, steps
@@ -71,7 +71,7 @@ def pair_gram_steps(
 
 
 def pair_psd_steps(M: Reals, b: float, V: Reals, sign: Reals, rule: StepRule) -> Steps:
-    """See `likewise._kernels.stream_reference.pair_psd_steps`."""
+    """See `likewise._loops.stream_reference.pair_psd_steps`."""
     losses, steps = np.empty(len(V)), np.empty(len(V))
     b = _native.pair_psd_steps(M, b, V, sign, rule.code, *rule[1:], losses, steps)
     return Steps(len(V), b, losses, steps)
@@ -80,7 +80,7 @@ def pair_psd_steps(M: Reals, b: float, V: Reals, sign: Reals, rule: StepRule) ->
 def low_rank_psd_steps(
     metric: LowRankMetric, b: float, V: Reals, sign: Reals, rule: StepRule
 ) -> tuple[Steps, int]:
-    """See `likewise._kernels.stream_reference.low_rank_psd_steps`."""
+    """See `likewise._loops.stream_reference.low_rank_psd_steps`."""
     losses, steps = np.empty(len(V)), np.empty(len(V))
     taken, count, b = _native.low_rank_psd_steps(
         *metric, b, V, sign, rule.code, *rule[1:], losses, steps

@@ -1,4 +1,4 @@
-"""Event-by-event kernels: compiled against their NumPy twins, and the twins against plain loops."""
+"""Event-by-event loops: compiled against their NumPy twins, and the twins against plain loops."""
 
 import inspect
 from functools import lru_cache
@@ -7,18 +7,18 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from likewise import _kernels
-from likewise._kernels import LowRankMetric, StepRule, stream_common, stream_reference
-from likewise._kernels.stream_common import VARIANTS
+from likewise import _loops
+from likewise._loops import LowRankMetric, StepRule, stream_common, stream_reference
+from likewise._loops.stream_common import VARIANTS
 
-if find_spec("likewise._kernels._native"):
-    from likewise._kernels import _native, stream_compiled
+if find_spec("likewise._loops._native"):
+    from likewise._loops import _native, stream_compiled
 
     INSTRUCTIONS = ["portable", "avx2", "avx512"]
 else:
     INSTRUCTIONS = []
 
-needs_native = pytest.mark.skipif(not INSTRUCTIONS, reason="the kernels were not compiled")
+needs_native = pytest.mark.skipif(not INSTRUCTIONS, reason="the loops were not compiled")
 RULES = [
     StepRule(variant, C) for variant, C in zip(VARIANTS, (1.0, 0.05, 3.0, 0.3), strict=True)
 ] + [
@@ -62,7 +62,7 @@ def psd_matrix(rng, d, kind, scale=1.0):
 
 
 def case_for(name, kind, d, rule, max_updates=10**9, seed=0):
-    """Return fresh arguments of a kernel on each call, because it changes them."""
+    """Return fresh arguments of a loop on each call, because it changes them."""
     V, sign, rng = events_for(kind, d, seed)
     # A matrix that makes vᵀMv of the order of 1, whatever the length of v.
     scale = {"tiny": 1e60, "huge": 1e-70}.get(kind, 1.0)
@@ -98,14 +98,14 @@ def case_for(name, kind, d, rule, max_updates=10**9, seed=0):
     )
 
 
-def outcome(kernel, args):
-    """Return everything that a kernel says and leaves behind, metrics as matrices."""
-    found = kernel(*args)
+def outcome(loop, args):
+    """Return everything that a loop says and leaves behind, metrics as matrices."""
+    found = loop(*args)
     parts = []
     for item in found if isinstance(found, tuple) else (found,):
         parts.extend(item if isinstance(item, tuple) else (item,))
     if isinstance(args[0], LowRankMetric):
-        count = parts.pop()  # how the same matrix is split into rows is the kernel's own affair
+        count = parts.pop()  # how the same matrix is split into rows is the loop's own affair
         left = [args[0]._replace(used=count).dense()]
     else:
         left = [args[0], args[1]] if isinstance(args[1], np.ndarray) else [args[0]]
@@ -130,16 +130,16 @@ def test_assert_same_can_fail():
             assert_same(one, other, 1e-12)
 
 
-@pytest.mark.parametrize("name", _kernels.STREAM_NAMES)
+@pytest.mark.parametrize("name", _loops.STREAM_NAMES)
 def test_every_kernel_has_a_twin(name):
-    assert getattr(_kernels, name).__name__ == name
+    assert getattr(_loops, name).__name__ == name
     twin = inspect.signature(getattr(stream_reference, name))
-    assert inspect.signature(getattr(_kernels, name)) == twin
+    assert inspect.signature(getattr(_loops, name)) == twin
     if INSTRUCTIONS:
         assert inspect.signature(getattr(stream_compiled, name)) == twin
 
 
-def test_stream_names_lists_every_kernel():
+def test_stream_names_lists_every_loop():
     public = {
         name
         for name, value in vars(stream_reference).items()
@@ -147,7 +147,7 @@ def test_stream_names_lists_every_kernel():
         and value.__module__ == stream_reference.__name__
         and not name.startswith("_")
     }
-    assert public == set(_kernels.STREAM_NAMES)
+    assert public == set(_loops.STREAM_NAMES)
 
 
 @lru_cache
@@ -164,8 +164,8 @@ def test_differences_that_are_no_numbers_or_too_long_are_told(bad):
     X = np.ones((3, 20))
     X[2, 7] = bad
     pairs = np.array([[0, 1], [1, 2], [2, 2]])
-    assert not _kernels.pair_differences(X, pairs, 1.0)[1] <= stream_common.LONGEST2
-    assert _kernels.pair_differences(X, pairs[:1], 1.0)[1] == 0
+    assert not _loops.pair_differences(X, pairs, 1.0)[1] <= stream_common.LONGEST2
+    assert _loops.pair_differences(X, pairs[:1], 1.0)[1] == 0
 
 
 @needs_native
@@ -178,7 +178,7 @@ def test_differences_of_rows_that_are_not_there():
 @needs_native
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("d", FEATURES)
-@pytest.mark.parametrize("name", [name for name in _kernels.STREAM_NAMES if "low" not in name])
+@pytest.mark.parametrize("name", [name for name in _loops.STREAM_NAMES if "low" not in name])
 def test_native_matches_reference(instructions, name, d, kind):
     for number, expected in enumerate(expected_outcomes(name, kind, d)):
         fresh = case_for(name, kind, d, RULES[number], seed=number)
@@ -190,7 +190,7 @@ def test_native_matches_reference(instructions, name, d, kind):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("d", FEATURES)
 def test_native_in_an_eigenbasis_matches_reference(instructions, d, kind):
-    """The compiled kernel may stop earlier, for a fresh basis; so far it must say the same."""
+    """The compiled loop may stop earlier, for a fresh basis; so far it must say the same."""
     for number, rule in enumerate(RULES):
         metric, *rest, _ = case_for("low_rank_psd_steps", kind, d, rule, seed=number)()
         found = outcome(stream_compiled.low_rank_psd_steps, (metric, *rest, rule))
@@ -261,7 +261,7 @@ def test_step_leaves_the_pair_without_loss():
         steps = {}
         for variant in VARIANTS:
             after, rule = M.copy(), StepRule(variant, C)
-            loss, steps[variant], new_b = _kernels.pair_step(after, b, v, 0 * v, 1.0, y, rule)
+            loss, steps[variant], new_b = _loops.pair_step(after, b, v, 0 * v, 1.0, y, rule)
             assert loss == pytest.approx(p, rel=1e-12)
             again[variant] = 1 - y * (new_b - v @ after @ v)
         scale = 1e-12 * (1 + abs(p)) * s
@@ -269,7 +269,7 @@ def test_step_leaves_the_pair_without_loss():
             assert again["PA"] == pytest.approx(0, abs=scale)
         assert again["PALS"] == pytest.approx(p * soft / (s + soft), abs=scale)
         assert steps["PA-II"] == max(0, steps["PALS"])
-        hard = _kernels.pair_step(M.copy(), b, v, 0 * v, 1.0, y, StepRule("PA-II", 1e15))[1]
+        hard = _loops.pair_step(M.copy(), b, v, 0 * v, 1.0, y, StepRule("PA-II", 1e15))[1]
         assert hard == pytest.approx(steps["PA"], rel=1e-14)
 
 
@@ -278,13 +278,13 @@ def test_step_leaves_the_pair_without_loss():
 def test_matrix_stays_symmetric_to_the_last_bit(name, d):
     for rule in RULES:
         args = case_for(name, "random", d, rule)()
-        getattr(_kernels, name)(*args)
+        getattr(_loops, name)(*args)
         assert args[0].tobytes() == args[0].T.tobytes()
 
 
 def test_single_event_refuses_what_has_no_fourth_power():
     rule = StepRule("PA", 1.0)
-    for kernel in (_kernels.pair_step, stream_reference.pair_step):
+    for loop in (_loops.pair_step, stream_reference.pair_step):
         for first, scale in [
             ([np.nan, 0.0], 1.0),
             ([np.inf, 0.0], 1.0),
@@ -293,11 +293,11 @@ def test_single_event_refuses_what_has_no_fourth_power():
             ([1e200, 1.0], 1.0),
         ]:
             M = np.eye(2)
-            loss, step, b = kernel(M, 0.5, np.array(first), np.zeros(2), scale, 1.0, rule)
+            loss, step, b = loop(M, 0.5, np.array(first), np.zeros(2), scale, 1.0, rule)
             assert np.isnan(loss)
             assert (step, b) == (0.0, 0.5)
             assert (np.eye(2) == M).all()
-        assert kernel(np.eye(2), 0.5, np.array([1e74, 0.0]), np.zeros(2), 1.0, 1.0, rule)[1] > 0
+        assert loop(np.eye(2), 0.5, np.array([1e74, 0.0]), np.zeros(2), 1.0, 1.0, rule)[1] > 0
 
 
 @needs_native

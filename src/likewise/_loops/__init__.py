@@ -1,8 +1,8 @@
 """The loops that NumPy has no single call for.
 
 Each has a NumPy twin in `reference`, which defines it, and a compiled form. One of the two is
-chosen here, once: the compiled one where it was built, unless ``LIKEWISE_KERNELS=numpy`` asks
-for the twins. Every name in `NAMES` (kernels over whole arrays), `BATCH_NAMES` (the inner loops of
+chosen here, once: the compiled one where it was built, unless ``LIKEWISE_LOOPS=numpy`` asks
+for the twins. Every name in `NAMES` (loops over whole arrays), `BATCH_NAMES` (the inner loops of
 batch learners), `STREAM_NAMES` (pairs, event by event) and `CLASSIFIER_NAMES` (labelled rows, event
 by event) is a function of this module.
 """
@@ -10,10 +10,10 @@ by event) is a function of this module.
 import os
 from importlib.util import find_spec
 
-from likewise._kernels.batch_common import NEGLIGIBLE, Softmax
-from likewise._kernels.classifier_common import ClassifierRule
-from likewise._kernels.common import TooManyPairs
-from likewise._kernels.stream_common import LowRankMetric, StepRule, Steps
+from likewise._loops.batch_common import NEGLIGIBLE, Softmax
+from likewise._loops.classifier_common import ClassifierRule
+from likewise._loops.common import TooManyPairs
+from likewise._loops.stream_common import LowRankMetric, StepRule, Steps
 
 NAMES = ("group_hinges", "laplacian_apply", "pair_sqdist", "radius_scan")
 BATCH_NAMES = (
@@ -48,21 +48,21 @@ CLASSIFIER_NAMES = (
 def choose_backend(wish: str, compiled: bool) -> str:
     """Return ``"native"`` or ``"numpy"``: what is wished for, else the fastest there is."""
     if wish not in ("", "native", "numpy"):
-        raise ValueError(f"LIKEWISE_KERNELS must be 'native', 'numpy' or empty, not {wish!r}.")
+        raise ValueError(f"LIKEWISE_LOOPS must be 'native', 'numpy' or empty, not {wish!r}.")
     if wish == "native" and not compiled:
         raise ImportError(
-            "LIKEWISE_KERNELS is 'native', but this installation of likewise has no compiled "
-            "kernels; reinstall it where there is a C++ compiler, or leave the variable empty."
+            "LIKEWISE_LOOPS is 'native', but this installation of likewise has no compiled "
+            "loops; reinstall it where there is a C++ compiler, or leave the variable empty."
         )
     return wish or ("native" if compiled else "numpy")
 
 
 BACKEND = choose_backend(
-    os.environ.get("LIKEWISE_KERNELS", ""), find_spec("likewise._kernels._native") is not None
+    os.environ.get("LIKEWISE_LOOPS", ""), find_spec("likewise._loops._native") is not None
 )
 
 if BACKEND == "native":
-    from likewise._kernels.batch_compiled import (
+    from likewise._loops.batch_compiled import (
         bregman_sweep,
         invaded_hinges,
         invader_hinges,
@@ -70,7 +70,7 @@ if BACKEND == "native":
         near_softmax,
         softmax_rows,
     )
-    from likewise._kernels.classifier_compiled import (
+    from likewise._loops.classifier_compiled import (
         block_events,
         csr_events,
         dense_events,
@@ -78,8 +78,8 @@ if BACKEND == "native":
         factor_events,
         low_rank_events,
     )
-    from likewise._kernels.compiled import group_hinges, laplacian_apply, pair_sqdist, radius_scan
-    from likewise._kernels.stream_compiled import (
+    from likewise._loops.compiled import group_hinges, laplacian_apply, pair_sqdist, radius_scan
+    from likewise._loops.stream_compiled import (
         low_rank_psd_steps,
         pair_block_steps,
         pair_differences,
@@ -91,7 +91,7 @@ if BACKEND == "native":
         triangle_quadratics,
     )
 else:
-    from likewise._kernels.batch_reference import (
+    from likewise._loops.batch_reference import (
         bregman_sweep,
         invaded_hinges,
         invader_hinges,
@@ -99,7 +99,7 @@ else:
         near_softmax,
         softmax_rows,
     )
-    from likewise._kernels.classifier_reference import (
+    from likewise._loops.classifier_reference import (
         block_events,
         csr_events,
         dense_events,
@@ -107,8 +107,8 @@ else:
         factor_events,
         low_rank_events,
     )
-    from likewise._kernels.reference import group_hinges, laplacian_apply, pair_sqdist, radius_scan
-    from likewise._kernels.stream_reference import (
+    from likewise._loops.reference import group_hinges, laplacian_apply, pair_sqdist, radius_scan
+    from likewise._loops.stream_reference import (
         low_rank_psd_steps,
         pair_block_steps,
         pair_differences,

@@ -1,18 +1,18 @@
-"""The kernels of online classifiers in C++: the same functions as in `classifier_reference`."""
+"""The loops of online classifiers in C++: the same functions as in `classifier_reference`."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-import likewise._kernels._native as _native
-from likewise._kernels.classifier_common import ClassifierRule, EventLearner, Labels, Reals, Sketch
+import likewise._loops._native as _native
+from likewise._loops.classifier_common import ClassifierRule, EventLearner, Labels, Reals, Sketch
 
 
 def event_learner(
     W: Reals, precision: Reals, reach: Reals, top2: bool, rule: ClassifierRule
 ) -> EventLearner:
-    """See `likewise._kernels.classifier_reference.event_learner`."""
+    """See `likewise._loops.classifier_reference.event_learner`."""
     learner: EventLearner = _native.EventLearner(W, precision, reach, top2, *rule).learn
     return learner
 
@@ -26,7 +26,7 @@ def dense_events(
     top2: bool,
     rule: ClassifierRule,
 ) -> tuple[Reals, int]:
-    """See `likewise._kernels.classifier_reference.dense_events`."""
+    """See `likewise._loops.classifier_reference.dense_events`."""
     scores = np.empty((len(X), len(W)))
     return scores, _native.dense_events(W, precision, reach, X, labels, top2, *rule, scores)
 
@@ -43,7 +43,7 @@ def csr_events(
     top2: bool,
     rule: ClassifierRule,
 ) -> tuple[Reals, int]:
-    """See `likewise._kernels.classifier_reference.csr_events`."""
+    """See `likewise._loops.classifier_reference.csr_events`."""
     scores = np.empty((len(labels), len(W)))
     return scores, _native.csr_events(
         W, precision, reach, values, features, starts, width, labels, top2, *rule, scores
@@ -61,7 +61,7 @@ def factor_events(
     max_updates: int,
     rule: ClassifierRule,
 ) -> tuple[Reals, int]:
-    """See `likewise._kernels.classifier_reference.factor_events`."""
+    """See `likewise._loops.classifier_reference.factor_events`."""
     scores = np.empty((len(X), len(W)))
     taken, updates = _native.factor_events(
         W, columns, diagonal, reach, X, labels, top2, max_updates, *rule, scores
@@ -78,7 +78,7 @@ def low_rank_events(
     top2: bool,
     rule: ClassifierRule,
 ) -> tuple[Reals, int]:
-    """See `likewise._kernels.classifier_reference.low_rank_events`."""
+    """See `likewise._loops.classifier_reference.low_rank_events`."""
     scores = np.empty((len(X), len(W)))
     taken, updates = _native.low_rank_events(W, *sketch, reach, X, labels, top2, *rule, scores)
     return scores[:taken], updates
@@ -97,7 +97,7 @@ def block_events(
     shrink: Reals,
     rule: ClassifierRule,
 ) -> tuple[Reals, int, bool]:
-    """See `likewise._kernels.classifier_reference.block_events`."""
+    """See `likewise._loops.classifier_reference.block_events`."""
     scores = np.empty(len(X))
     taken, updates, trusted = _native.block_events(
         w, sigma, diagonal, X, labels, asked, known, quadratics, history, shrink, *rule, scores

@@ -1,9 +1,9 @@
-"""The kernels in NumPy: the definition of what the compiled ones compute."""
+"""The loops in NumPy: the definition of what the compiled ones compute."""
 
 import numpy as np
 import scipy.sparse as sp
 
-from likewise._kernels.common import (
+from likewise._loops.common import (
     LANES,
     Floats,
     Indices,

@@ -1,4 +1,4 @@
-"""What the kernels of online classifiers take and give, whichever way they are computed."""
+"""What the loops of online classifiers take and give, whichever way they are computed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EventLearner = Callable[[Reals, int], tuple[float, bool, int]]
 
 
 class Kind(IntEnum):
-    """The kinds of rule, by the numbers that the compiled kernels know them by."""
+    """The kinds of rule, by the numbers that the compiled loops know them by."""
 
     PERCEPTRON = 0
     UNEVEN = 1

@@ -1,6 +1,6 @@
 // Bindings only: check lengths and ranges, release the GIL, call the loops.
 //
-// Every array argument is .noconvert(): a silent copy would hide its cost, and what a kernel
+// Every array argument is .noconvert(): a silent copy would hide its cost, and what a loop
 // writes into a copy is lost.
 
 #include <nanobind/nanobind.h>

@@ -1,4 +1,4 @@
-"""Kernels of online classifiers: compiled against their NumPy twins, on every instruction set."""
+"""Loops of online classifiers: compiled against their NumPy twins, on every instruction set."""
 
 import inspect
 import itertools
@@ -8,19 +8,19 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from likewise import _kernels
-from likewise._kernels import ClassifierRule, classifier_common, classifier_reference
-from likewise._kernels.classifier_common import Kind, Sketch
-from likewise._kernels.common import padded
+from likewise import _loops
+from likewise._loops import ClassifierRule, classifier_common, classifier_reference
+from likewise._loops.classifier_common import Kind, Sketch
+from likewise._loops.common import padded
 
-if find_spec("likewise._kernels._native"):
-    from likewise._kernels import _native, classifier_compiled
+if find_spec("likewise._loops._native"):
+    from likewise._loops import _native, classifier_compiled
 
     INSTRUCTIONS = ["portable", "avx2", "avx512"]
 else:
     INSTRUCTIONS = []
 
-needs_native = pytest.mark.skipif(not INSTRUCTIONS, reason="the kernels were not compiled")
+needs_native = pytest.mark.skipif(not INSTRUCTIONS, reason="the loops were not compiled")
 STREAMS = ["random", "empty", "one", "zero rows", "tiny", "huge", "repeated", "sparse"]
 FIRST_ORDER = (Kind.PERCEPTRON, Kind.UNEVEN)
 
@@ -58,7 +58,7 @@ def rule_for(kind, bias, reach=0.0):
 
 
 def case_for(name, kind, stream, d, n_models, top2, bias, seed=0):
-    """Return fresh arguments of a kernel on each call, because it changes them."""
+    """Return fresh arguments of a loop on each call, because it changes them."""
     X, labels, rng = rows_for(stream, d, n_models, seed)
     width = d + bool(bias)
     # With variances of the order of 1/‖x‖² the steps are ordinary ones, whatever the length.
@@ -100,7 +100,7 @@ def case_for(name, kind, stream, d, n_models, top2, bias, seed=0):
     return arguments
 
 
-KERNEL_OF = {
+LOOP_OF = {
     "dense first order": "dense_events",
     "dense diagonal": "dense_events",
     "csr": "csr_events",
@@ -109,9 +109,9 @@ KERNEL_OF = {
 }
 
 
-def outcome(kernel, args):
-    """Return everything that a kernel says and leaves behind."""
-    found = kernel(*args)
+def outcome(loop, args):
+    """Return everything that a loop says and leaves behind."""
+    found = loop(*args)
     flat = [part for arg in args for part in (arg if isinstance(arg, Sketch) else (arg,))]
     left = [arg for arg in flat if isinstance(arg, np.ndarray) and arg.dtype.kind in "fi"]
     return [np.asarray(part, dtype=np.float64) for part in (*found, *left)]
@@ -133,16 +133,16 @@ def test_assert_same_can_fail():
             assert_same(one, other, 1e-12)
 
 
-@pytest.mark.parametrize("name", _kernels.CLASSIFIER_NAMES)
+@pytest.mark.parametrize("name", _loops.CLASSIFIER_NAMES)
 def test_every_kernel_has_a_twin(name):
-    assert getattr(_kernels, name).__name__ == name
+    assert getattr(_loops, name).__name__ == name
     twin = inspect.signature(getattr(classifier_reference, name))
-    assert inspect.signature(getattr(_kernels, name)) == twin
+    assert inspect.signature(getattr(_loops, name)) == twin
     if INSTRUCTIONS:
         assert inspect.signature(getattr(classifier_compiled, name)) == twin
 
 
-def test_classifier_names_lists_every_kernel():
+def test_classifier_names_lists_every_loop():
     public = {
         name
         for name, value in vars(classifier_reference).items()
@@ -150,7 +150,7 @@ def test_classifier_names_lists_every_kernel():
         and value.__module__ == classifier_reference.__name__
         and not name.startswith("_")
     }
-    assert public == set(_kernels.CLASSIFIER_NAMES)
+    assert public == set(_loops.CLASSIFIER_NAMES)
 
 
 SETTINGS = [(1, False, 0.0), (1, False, 1.0), (3, False, 1.0), (3, True, 1.0)]
@@ -168,17 +168,17 @@ def cases_with_outcomes(name, d, stream):
         if limited or (second_order and kind in FIRST_ORDER):
             continue
         fresh = case_for(name, kind, stream, d, *setting, seed)
-        cases.append((fresh, outcome(getattr(classifier_reference, KERNEL_OF[name]), fresh())))
+        cases.append((fresh, outcome(getattr(classifier_reference, LOOP_OF[name]), fresh())))
     return cases
 
 
 @needs_native
 @pytest.mark.parametrize("stream", STREAMS)
 @pytest.mark.parametrize("d", [1, 8, 19])
-@pytest.mark.parametrize("name", KERNEL_OF)
+@pytest.mark.parametrize("name", LOOP_OF)
 def test_native_matches_reference(instructions, name, d, stream):
     for fresh, expected in cases_with_outcomes(name, d, stream):
-        assert_same(outcome(getattr(classifier_compiled, KERNEL_OF[name]), fresh()), expected, 1e-9)
+        assert_same(outcome(getattr(classifier_compiled, LOOP_OF[name]), fresh()), expected, 1e-9)
 
 
 @needs_native
@@ -191,11 +191,11 @@ def test_single_event_is_a_stream_of_one(instructions, top2):
             W, reach = rng.normal(size=(n_models, 6)), np.zeros(n_models)
             precision = np.empty((0, 0)) if kind in FIRST_ORDER else np.ones((n_models, 6))
             x, label = rng.normal(size=5), 1
-            for kernels in (classifier_compiled, classifier_reference):
+            for loops in (classifier_compiled, classifier_reference):
                 left = W.copy(), precision.copy(), reach.copy()
                 right = W.copy(), precision.copy(), reach.copy()
-                one = kernels.event_learner(*left, top2, rule)(x, label)
-                many = kernels.dense_events(*right, x[None], np.array([label]), top2, rule)
+                one = loops.event_learner(*left, top2, rule)(x, label)
+                many = loops.dense_events(*right, x[None], np.array([label]), top2, rule)
                 assert_same(left, right, 0)
                 margin = classifier_common.margins(many[0], np.array([label]))[0]
                 mistake = classifier_common.predicted(many[0])[0] != label
@@ -204,9 +204,9 @@ def test_single_event_is_a_stream_of_one(instructions, top2):
 
 def test_single_event_refuses_what_cannot_be_learned():
     rule, none = rule_for(Kind.CAPPED, 0.0), np.empty((0, 0))
-    for kernel in (_kernels.event_learner, classifier_reference.event_learner):
+    for loop in (_loops.event_learner, classifier_reference.event_learner):
         W = np.ones((1, 2))
-        learn = kernel(W, none, np.zeros(1), False, rule)
+        learn = loop(W, none, np.zeros(1), False, rule)
         for bad in (np.nan, np.inf, 1e51, 1e200):
             margin, *rest = learn(np.array([1.0, bad]), 1)
             assert np.isnan(margin)
@@ -265,9 +265,9 @@ def test_native_block_matches_reference(instructions, case, kind, told):
             X[:, -1] = 1
             X[3, :-1] = 0
         ends = []
-        for kernels in (classifier_compiled, classifier_reference):
+        for loops in (classifier_compiled, classifier_reference):
             w, noted = np.zeros(d), (np.zeros((capacity, d)), np.zeros(capacity))
-            scores, updates, trusted = kernels.block_events(
+            scores, updates, trusted = loops.block_events(
                 w,
                 sigma,
                 sigma.diagonal().copy(),

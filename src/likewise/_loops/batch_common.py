@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from likewise._kernels.common import Reals
+from likewise._loops.common import Reals
 
 NEGLIGIBLE = 40.0  # exp of minus this, in units of the largest, counts as nothing
 

@@ -7,17 +7,17 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from likewise import _kernels
-from likewise._kernels import batch_reference
+from likewise import _loops
+from likewise._loops import batch_reference
 
-if find_spec("likewise._kernels._native"):
-    from likewise._kernels import _native, batch_compiled
+if find_spec("likewise._loops._native"):
+    from likewise._loops import _native, batch_compiled
 
     INSTRUCTIONS = ["portable", "avx2", "avx512"]
 else:
     INSTRUCTIONS = []
 
-needs_native = pytest.mark.skipif(not INSTRUCTIONS, reason="the kernels were not compiled")
+needs_native = pytest.mark.skipif(not INSTRUCTIONS, reason="the loops were not compiled")
 KINDS = ["random", "sharp", "tied", "one other", "long"]
 
 
@@ -32,7 +32,7 @@ def instructions(request):
 
 
 def softmax_case(kind, gains):
-    """Return fresh arguments on each call, because the kernel changes them."""
+    """Return fresh arguments on each call, because the loop changes them."""
     random = np.random.default_rng(0)
     n = {"one other": 2, "long": 707}.get(kind, 61)
     Z = random.normal(size=(n, 3)) * {"sharp": 9.0, "long": 4.0}.get(kind, 1.0)
@@ -152,30 +152,30 @@ CASES = (
 )
 
 
-def outcome(kernel, case):
-    """Return everything that a kernel says and leaves behind."""
+def outcome(loop, case):
+    """Return everything that a loop says and leaves behind."""
     args, options = case()
-    found = kernel(*args, **options)
+    found = loop(*args, **options)
     said = found if isinstance(found, tuple) else [] if found is None else [found]
     return [np.asarray(part, dtype=np.float64) for part in (*said, *args) if part is not None]
 
 
-@pytest.mark.parametrize("name", _kernels.BATCH_NAMES)
+@pytest.mark.parametrize("name", _loops.BATCH_NAMES)
 def test_every_kernel_has_a_twin(name):
-    assert getattr(_kernels, name).__name__ == name
+    assert getattr(_loops, name).__name__ == name
     twin = inspect.signature(getattr(batch_reference, name))
-    assert inspect.signature(getattr(_kernels, name)) == twin
+    assert inspect.signature(getattr(_loops, name)) == twin
     if INSTRUCTIONS:
         assert inspect.signature(getattr(batch_compiled, name)) == twin
 
 
-def test_batch_names_lists_every_kernel():
+def test_batch_names_lists_every_loop():
     public = {
         name
         for name, value in vars(batch_reference).items()
         if inspect.isfunction(value) and value.__module__ == batch_reference.__name__
     }
-    assert public == set(_kernels.BATCH_NAMES)
+    assert public == set(_loops.BATCH_NAMES)
 
 
 @needs_native
@@ -318,13 +318,13 @@ def test_bad_shapes_are_refused():
         )
     distances, start = np.ones((2, 3)), np.array([0, 1, 3])
     for wrong in ([0, 1, 2], [1, 1, 3], [0, 4, 3]):
-        for kernel, radii in (
+        for loop, radii in (
             (batch_compiled.invader_hinges, np.ones((2, 2, 1))),
             (batch_compiled.invaded_hinges, np.ones((1, 3))),
         ):
-            kernel(distances, start, radii)
+            loop(distances, start, radii)
             with pytest.raises(ValueError, match="rise from 0 to the number of columns"):
-                kernel(distances, np.array(wrong), radii)
+                loop(distances, np.array(wrong), radii)
     for radii in (np.ones((1, 2, 1)), np.ones((2, 3, 1)), np.ones((2, 2, 0))):
         with pytest.raises(ValueError, match="radii must have a row a row"):
             batch_compiled.invader_hinges(distances, start, radii)

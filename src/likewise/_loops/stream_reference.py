@@ -1,4 +1,4 @@
-"""The event-by-event kernels in NumPy: the definition of what the compiled ones compute.
+"""The event-by-event loops in NumPy: the definition of what the compiled ones compute.
 
 For a pair with difference v and sign y (+1 same, -1 different): ``q = vᵀMv``,
 ``p = 1 - y(b - q)``, a step t by the rule, then ``M -= t y v vᵀ`` and ``b += t y``.
@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from likewise._kernels.common import Floats, Indices
-from likewise._kernels.stream_common import LONGEST2, LowRankMetric, Reals, StepRule, Steps
+from likewise._loops.common import Floats, Indices
+from likewise._loops.stream_common import LONGEST2, LowRankMetric, Reals, StepRule, Steps
 
 
 def pair_differences(X: Floats, pairs: Indices, scale: float) -> tuple[Reals, float]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-import likewise._kernels._native as _native
-from likewise._kernels.batch_common import Softmax
-from likewise._kernels.common import Indices, Reals, Singles
+import likewise._loops._native as _native
+from likewise._loops.batch_common import Softmax
+from likewise._loops.common import Indices, Reals, Singles
 
 
 def softmax_rows(
@@ -19,7 +19,7 @@ def softmax_rows(
     *,
     gains: bool,
 ) -> Softmax:
-    """See `likewise._kernels.batch_reference.softmax_rows`."""
+    """See `likewise._loops.batch_reference.softmax_rows`."""
     log_sums, own_shares = np.empty(len(anchors)), np.empty(len(anchors))
     _native.softmax_rows(
         products, sqnorm, anchors, own_start, own_stop, gains, log_sums, own_shares, columns
@@ -41,7 +41,7 @@ def near_softmax(
     *,
     gains: bool,
 ) -> Softmax:
-    """See `likewise._kernels.batch_reference.near_softmax`."""
+    """See `likewise._loops.batch_reference.near_softmax`."""
     log_sums, own_shares = np.empty(len(anchors)), np.empty(len(anchors))
     _native.near_softmax(
         screen,
@@ -71,19 +71,19 @@ def bregman_sweep(
     share: float,
     softness: float,
 ) -> None:
-    """See `likewise._kernels.batch_reference.bregman_sweep`."""
+    """See `likewise._loops.batch_reference.bregman_sweep`."""
     _native.bregman_sweep(M, V, sign, share, softness, multipliers, reciprocals)
 
 
 def invader_hinges(distances: Reals, class_start: Indices, radii: Reals) -> Reals:
-    """See `likewise._kernels.batch_reference.invader_hinges`."""
+    """See `likewise._loops.batch_reference.invader_hinges`."""
     out = np.empty((len(distances), len(class_start) - 1))
     _native.invader_hinges(distances, class_start, radii, out)
     return out
 
 
 def invaded_hinges(distances: Reals, class_start: Indices, radii: Reals) -> Reals:
-    """See `likewise._kernels.batch_reference.invaded_hinges`."""
+    """See `likewise._loops.batch_reference.invaded_hinges`."""
     out = np.empty((len(distances), len(class_start) - 1))
     _native.invaded_hinges(distances, class_start, radii, out)
     return out
@@ -105,7 +105,7 @@ def margin_sweep(
     softness: float,
     weight: float,
 ) -> float:
-    """See `likewise._kernels.batch_reference.margin_sweep`."""
+    """See `likewise._loops.batch_reference.margin_sweep`."""
     return float(
         _native.margin_sweep(
             M, V, plus, minus, sign, curvature, multipliers, slopes, order, b, top, softness, weight

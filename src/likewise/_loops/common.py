@@ -1,4 +1,4 @@
-"""What a kernel accepts and refuses, whichever way it is computed."""
+"""What a loop accepts and refuses, whichever way it is computed."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ Indices = NDArray[np.int64]
 Reals = NDArray[np.float64]
 Singles = NDArray[np.float32]
 
-LANES = 8  # doubles that the compiled kernels take at a time
+LANES = 8  # doubles that the compiled loops take at a time
 
 # What a pair costs while the search runs: 17 bytes found, 24 returned.
 BYTES_PER_PAIR = 41

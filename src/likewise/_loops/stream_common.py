@@ -1,4 +1,4 @@
-"""What the event-by-event kernels take and give, whichever way they are computed."""
+"""What the event-by-event loops take and give, whichever way they are computed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class StepRule(NamedTuple):
 
     @property
     def code(self) -> int:
-        """The variant's number, as the compiled kernels know it."""
+        """The variant's number, as the compiled loops know it."""
         return VARIANTS.index(self.variant)
 
     def step(self, p: float, length2: float, sign: float) -> float:
@@ -47,7 +47,7 @@ class StepRule(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """What a kernel did: events taken, the new b, and signed loss and step of each event taken."""
+    """What a loop did: events taken, the new b, and signed loss and step of each event taken."""
 
     taken: int
     b: float

@@ -1,4 +1,4 @@
-"""The forms in which the NumPy twins of the classifiers' kernels keep the covariance Σ."""
+"""The forms in which the NumPy twins of the classifiers' loops keep the covariance Σ."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from likewise._kernels.classifier_common import (
+from likewise._loops.classifier_common import (
     SUREST,
     ClassifierRule,
     Kind,

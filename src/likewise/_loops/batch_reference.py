@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from likewise._kernels.batch_common import NEGLIGIBLE, Softmax
-from likewise._kernels.common import Indices, Reals, Singles
+from likewise._loops.batch_common import NEGLIGIBLE, Softmax
+from likewise._loops.common import Indices, Reals, Singles
 
 
 def softmax_rows(

@@ -1,4 +1,4 @@
-"""The kernels of online classifiers in NumPy: the definition of what the compiled ones compute.
+"""The loops of online classifiers in NumPy: the definition of what the compiled ones compute.
 
 A model has weights w and a covariance Σ; an event is a row x with a label. One against the rest,
 every model sees y = +1 for its own label and -1 otherwise; a single model is that of label 1. Top
@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise._kernels.classifier_common import (
+from likewise._loops.classifier_common import (
     LONGEST2,
     LOST,
     SHORTEST2,
@@ -26,7 +26,7 @@ from likewise._kernels.classifier_common import (
     margins,
     predicted,
 )
-from likewise._kernels.classifier_forms import Covariance, Diagonal, Factored, LowRank
+from likewise._loops.classifier_forms import Covariance, Diagonal, Factored, LowRank
 
 _NO_LIMIT = 2**62
 

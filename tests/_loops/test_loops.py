@@ -1,4 +1,4 @@
-"""Compiled kernels against their NumPy twins, and the twins against plain loops."""
+"""Compiled loops against their NumPy twins, and the twins against plain loops."""
 
 import inspect
 import os
@@ -11,25 +11,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from likewise import _kernels
-from likewise._kernels import TooManyPairs, common, reference
+from likewise import _loops
+from likewise._loops import TooManyPairs, common, reference
 from likewise.losses import Hinge, SmoothedHinge
 
-if find_spec("likewise._kernels._native"):
-    from likewise._kernels import _native, compiled
+if find_spec("likewise._loops._native"):
+    from likewise._loops import _native, compiled
 
     INSTRUCTIONS = list(compiled.instruction_sets)
 else:
     INSTRUCTIONS = []
 
-needs_native = pytest.mark.skipif(not INSTRUCTIONS, reason="the kernels were not compiled")
+needs_native = pytest.mark.skipif(not INSTRUCTIONS, reason="the loops were not compiled")
 DTYPES = [(np.float64, 1e-12), (np.float32, 2e-5)]
 SHAPES = [(1, 1), (5, 1), (40, 3), (300, 17), (700, 70)]
 KINDS = ["random", "empty", "tied", "duplicates", "one class"]
 
 
 def case_for(name, shape, dtype, kind, seed=0):
-    """Return the arguments of a kernel, of some kind of difficulty."""
+    """Return the arguments of a loop, of some kind of difficulty."""
     rng = np.random.default_rng(seed)
     n, d = (0, shape[1]) if kind == "empty" else shape
     if kind == "tied":
@@ -82,29 +82,29 @@ def test_assert_same_can_fail():
         assert_same((one, one), (one,), 1e-12)
 
 
-@pytest.mark.parametrize("name", _kernels.NAMES)
+@pytest.mark.parametrize("name", _loops.NAMES)
 def test_every_kernel_has_a_twin(name):
-    assert getattr(_kernels, name).__name__ == name
+    assert getattr(_loops, name).__name__ == name
     twin = inspect.signature(getattr(reference, name))
-    assert inspect.signature(getattr(_kernels, name)) == twin
+    assert inspect.signature(getattr(_loops, name)) == twin
     if INSTRUCTIONS:
         assert inspect.signature(getattr(compiled, name)) == twin
 
 
-def test_names_lists_every_kernel():
+def test_names_lists_every_loop():
     public = {
         name
         for name, value in vars(reference).items()
         if inspect.isfunction(value) and value.__module__ == reference.__name__ and name[0] != "_"
     }
-    assert public == set(_kernels.NAMES)
+    assert public == set(_loops.NAMES)
 
 
 @needs_native
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("dtype", "rtol"), DTYPES)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-@pytest.mark.parametrize("name", _kernels.NAMES)
+@pytest.mark.parametrize("name", _loops.NAMES)
 def test_native_matches_reference(name, shape, dtype, rtol, kind):
     args = case_for(name, shape, dtype, kind)
     assert_same(getattr(compiled, name)(*args), getattr(reference, name)(*args), rtol)
@@ -164,10 +164,10 @@ def test_scan_with_clusters_far_apart_and_an_outlier(way):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("name", _kernels.NAMES)
+@pytest.mark.parametrize("name", _loops.NAMES)
 def test_same_bits_for_any_number_of_threads(name, dtype):
     args = case_for(name, (1500, 21), dtype, "random")
-    runs = [getattr(_kernels, name)(*args, n_jobs=n_jobs) for n_jobs in (1, 2, 5)]
+    runs = [getattr(_loops, name)(*args, n_jobs=n_jobs) for n_jobs in (1, 2, 5)]
     for run in runs[1:]:
         for a, b in zip(_each(runs[0]), _each(run), strict=True):
             assert a.tobytes() == b.tobytes()
@@ -219,18 +219,18 @@ def test_group_hinges_are_the_losses_of_every_couple(loss):
 def test_points_of_another_array():
     rng = np.random.default_rng(1)
     A, B = rng.normal(size=(4, 3)), rng.normal(size=(6, 3))
-    found = _kernels.pair_sqdist(A, np.array([3, 0]), np.array([5, 4]), points=B)
+    found = _loops.pair_sqdist(A, np.array([3, 0]), np.array([5, 4]), points=B)
     np.testing.assert_allclose(found, ((A[[3, 0]] - B[[5, 4]]) ** 2).sum(axis=1))
 
 
 def test_max_pairs_stops_the_search():
     Z, labels, _ = case_for("radius_scan", (300, 3), np.float64, "random")
     radius2 = np.full(300, np.inf)
-    total = len(_kernels.radius_scan(Z, labels, radius2)[0])
-    assert len(_kernels.radius_scan(Z, labels, radius2, max_pairs=total)[0]) == total
+    total = len(_loops.radius_scan(Z, labels, radius2)[0])
+    assert len(_loops.radius_scan(Z, labels, radius2, max_pairs=total)[0]) == total
     for n_jobs in (1, 2):
         with pytest.raises(TooManyPairs, match=f"max_pairs={total - 1} pairs") as caught:
-            _kernels.radius_scan(Z, labels, radius2, max_pairs=total - 1, n_jobs=n_jobs)
+            _loops.radius_scan(Z, labels, radius2, max_pairs=total - 1, n_jobs=n_jobs)
     assert caught.value.max_pairs == total - 1
 
 
@@ -239,12 +239,12 @@ def test_more_pairs_than_memory_is_a_sentence(monkeypatch):
     Z, labels, _ = case_for("radius_scan", (330, 3), np.float64, "random")
     everything = np.full(330, np.inf)
     with pytest.raises(MemoryError, match="more than 24 pairs"):
-        _kernels.radius_scan(Z, labels, everything)
+        _loops.radius_scan(Z, labels, everything)
     # Pairs of up to 4 MiB are granted unchecked.
     most = common.UNCHECKED_BYTES // common.BYTES_PER_PAIR
-    assert len(_kernels.radius_scan(Z, labels, everything, max_pairs=most)[0]) <= most
+    assert len(_loops.radius_scan(Z, labels, everything, max_pairs=most)[0]) <= most
     with pytest.raises(MemoryError, match="more than 24 pairs"):
-        _kernels.radius_scan(Z, labels, everything, max_pairs=most + 1)
+        _loops.radius_scan(Z, labels, everything, max_pairs=most + 1)
 
 
 def test_bad_arguments_get_a_sentence():
@@ -254,7 +254,7 @@ def test_bad_arguments_get_a_sentence():
     def hinges(near_start=(0, 2), far_start=(0, 4), margin=1.0, width=0.0):
         starts = (np.array(start, dtype=np.int64) for start in (near_start, far_start))
         near_start, far_start = starts
-        return _kernels.group_hinges(radius2[:2], near_start, radius2, far_start, margin, width)
+        return _loops.group_hinges(radius2[:2], near_start, radius2, far_start, margin, width)
 
     for error, words, call in [
         (ValueError, "near_start must rise from 0 to 2", lambda: hinges(near_start=(0, 3))),
@@ -264,41 +264,41 @@ def test_bad_arguments_get_a_sentence():
         (
             TypeError,
             "float32 or float64",
-            lambda: _kernels.radius_scan(Z.astype(int), labels, radius2),
+            lambda: _loops.radius_scan(Z.astype(int), labels, radius2),
         ),
-        (TypeError, "C-contiguous", lambda: _kernels.pair_sqdist(np.asfortranarray(Z), two, two)),
+        (TypeError, "C-contiguous", lambda: _loops.pair_sqdist(np.asfortranarray(Z), two, two)),
         (
             TypeError,
             "labels must be an array",
-            lambda: _kernels.radius_scan(Z, labels * 1.0, radius2),
+            lambda: _loops.radius_scan(Z, labels * 1.0, radius2),
         ),
         (
             TypeError,
             "contiguous vector",
-            lambda: _kernels.pair_sqdist(Z, np.zeros(4, int)[::2], two),
+            lambda: _loops.pair_sqdist(Z, np.zeros(4, int)[::2], two),
         ),
         (
             TypeError,
             "points must be",
-            lambda: _kernels.pair_sqdist(Z, two, two, points=Z[:, :1].copy()),
+            lambda: _loops.pair_sqdist(Z, two, two, points=Z[:, :1].copy()),
         ),
-        (ValueError, "radius2 must hold 4", lambda: _kernels.radius_scan(Z, labels, radius2[:3])),
-        (ValueError, "NaN", lambda: _kernels.radius_scan(Z, labels, radius2 + np.nan)),
-        (ValueError, "finite", lambda: _kernels.radius_scan(Z + np.inf, labels, radius2)),
-        (ValueError, "1e300", lambda: _kernels.radius_scan(Z + 1e305, labels, radius2)),
-        (ValueError, "at least 0", lambda: _kernels.radius_scan(Z, labels, radius2, max_pairs=-1)),
-        (ValueError, "as long", lambda: _kernels.pair_sqdist(Z, two, two[:1])),
-        (ValueError, "one a pair", lambda: _kernels.laplacian_apply(Z, two, two, radius2)),
-        (IndexError, "rows must lie in 0 to 3", lambda: _kernels.pair_sqdist(Z, two + 4, two)),
+        (ValueError, "radius2 must hold 4", lambda: _loops.radius_scan(Z, labels, radius2[:3])),
+        (ValueError, "NaN", lambda: _loops.radius_scan(Z, labels, radius2 + np.nan)),
+        (ValueError, "finite", lambda: _loops.radius_scan(Z + np.inf, labels, radius2)),
+        (ValueError, "1e300", lambda: _loops.radius_scan(Z + 1e305, labels, radius2)),
+        (ValueError, "at least 0", lambda: _loops.radius_scan(Z, labels, radius2, max_pairs=-1)),
+        (ValueError, "as long", lambda: _loops.pair_sqdist(Z, two, two[:1])),
+        (ValueError, "one a pair", lambda: _loops.laplacian_apply(Z, two, two, radius2)),
+        (IndexError, "rows must lie in 0 to 3", lambda: _loops.pair_sqdist(Z, two + 4, two)),
         (
             IndexError,
             "cols must lie",
-            lambda: _kernels.laplacian_apply(Z, two, two - 1, radius2[:2]),
+            lambda: _loops.laplacian_apply(Z, two, two - 1, radius2[:2]),
         ),
         (
             ValueError,
             "n_jobs",
-            lambda: _kernels.laplacian_apply(Z, two, two, radius2[:2], n_jobs=0),
+            lambda: _loops.laplacian_apply(Z, two, two, radius2[:2], n_jobs=0),
         ),
     ]:
         with pytest.raises(error, match=words):
@@ -347,7 +347,7 @@ def test_native_checks_for_itself():
 
 def test_no_array_is_converted():
     """nanobind must refuse a wrong array, not copy it: what is written to a copy is lost."""
-    native = Path(__file__).parents[2] / "src/likewise/_kernels/native"
+    native = Path(__file__).parents[2] / "src/likewise/_loops/native"
     text = "".join(module.read_text() for module in sorted(native.glob("*.cpp")))
     arguments = re.findall(r'nb::arg\("(\w+)"\)(\.noconvert\(\))?', text)
     assert len(arguments) > 10
@@ -373,20 +373,20 @@ def test_no_array_is_converted():
     ],
 )
 def test_backend_choice(wish, compiled_there, expected):
-    assert _kernels.choose_backend(wish, compiled_there) == expected
+    assert _loops.choose_backend(wish, compiled_there) == expected
 
 
 def test_backend_that_cannot_be():
-    with pytest.raises(ValueError, match=r"LIKEWISE_KERNELS must be .* not 'fast'"):
-        _kernels.choose_backend("fast", True)
+    with pytest.raises(ValueError, match=r"LIKEWISE_LOOPS must be .* not 'fast'"):
+        _loops.choose_backend("fast", True)
     with pytest.raises(ImportError, match="no compiled"):
-        _kernels.choose_backend("native", False)
+        _loops.choose_backend("native", False)
 
 
 def test_environment_forces_the_twins():
-    code = "from likewise import _kernels; print(_kernels.BACKEND, _kernels.radius_scan.__module__)"
-    env = {**os.environ, "LIKEWISE_KERNELS": "numpy"}
+    code = "from likewise import _loops; print(_loops.BACKEND, _loops.radius_scan.__module__)"
+    env = {**os.environ, "LIKEWISE_LOOPS": "numpy"}
     done = subprocess.run(
         [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True
     )
-    assert done.stdout.split() == ["numpy", "likewise._kernels.reference"]
+    assert done.stdout.split() == ["numpy", "likewise._loops.reference"]
