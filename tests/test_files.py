@@ -352,8 +352,8 @@ def test_absurd_declared_sizes(tensor, body, sentence, tmp_path):
 
 
 def test_a_file_larger_than_memory_is_refused(saved, monkeypatch):
-    monkeypatch.setattr("likewise._memory.free_memory", lambda: 100)
-    monkeypatch.setattr("likewise._memory.UNCHECKED_BYTES", 0)
+    monkeypatch.setattr("likewise._runtime.memory.free_memory", lambda: 100)
+    monkeypatch.setattr("likewise._runtime.memory.UNCHECKED_BYTES", 0)
     with pytest.raises(MemoryError, match=r"Loading .* needs about"):
         lw.load(saved)
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from likewise._validation import at_least, check_labelled, check_rows, positive
+from likewise._runtime.validation import at_least, check_labelled, check_rows, positive
 from likewise.base import MetricLearner, fitting
 from likewise.constraints import as_triplets, triplets
 from likewise.losses import SmoothedHinge

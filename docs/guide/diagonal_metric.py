@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from likewise._validation import positive
+from likewise._runtime.validation import positive
 from likewise.base import MetricLearner, check_labelled, fitting
 from likewise.metric import canonical_form
 

@@ -22,7 +22,7 @@ import safetensors
 import safetensors.numpy
 from sklearn.frozen import FrozenEstimator
 
-from likewise._memory import require_memory
+from likewise._runtime.memory import require_memory
 
 FORMAT = 1
 _CLASSES: dict[str, type] = {}

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from likewise._validation import (
+from likewise._runtime.validation import (
     Rule,
     at_least,
     check_parameters,

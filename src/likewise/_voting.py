@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
-from likewise._validation import TableLike, at_least, check_parameters
+from likewise._runtime.validation import TableLike, at_least, check_parameters
 from likewise.base import Learner
 from likewise.neighbors import vote
 

@@ -16,9 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from likewise import _files
 from likewise._origin import about
-from likewise._progress import progress
-from likewise._threads import run_blocks, single_threaded_blas
-from likewise._validation import (
+from likewise._runtime.progress import progress
+from likewise._runtime.threads import run_blocks, single_threaded_blas
+from likewise._runtime.validation import (
     Rule,
     TableLike,
     check_labelled,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.optimize import nnls
 
-from likewise._threads import single_threaded_blas
+from likewise._runtime.threads import single_threaded_blas
 from likewise.metric import nearest_psd
 
 Array = NDArray[Any]

@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from likewise import _loops
 from likewise._origin import origin_of
-from likewise._threads import run_blocks
-from likewise._validation import (
+from likewise._runtime.threads import run_blocks
+from likewise._runtime.validation import (
     TableLike,
     at_least,
     between,

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from likewise._origin import origin_of
-from likewise._validation import (
+from likewise._runtime.validation import (
     TableLike,
     at_least,
     check_labelled,

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit, xlogy
 
-from likewise._validation import check_parameters, positive
+from likewise._runtime.validation import check_parameters, positive
 
 Array = NDArray[Any]
 

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import eigh, qr, svd
 
-from likewise._threads import single_threaded_blas
+from likewise._runtime.threads import single_threaded_blas
 
 Array = NDArray[Any]
 

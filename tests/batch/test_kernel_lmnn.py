@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import likewise as lw
-from likewise import _memory
+from likewise._runtime import memory
 from likewise.neighbors import nearest
 from likewise.testing import parametrize_with_contract
 
@@ -103,7 +103,7 @@ def test_triplets_with_a_kernel():
 def test_too_many_rows_for_the_memory(monkeypatch):
     X, y = data()
     monkeypatch.setattr(_memory, "free_memory", lambda: 10_000)
-    monkeypatch.setattr("likewise._memory.UNCHECKED_BYTES", 0)
+    monkeypatch.setattr("likewise._runtime.memory.UNCHECKED_BYTES", 0)
     with pytest.raises(MemoryError, match="The kernel of 60 rows"):
         lw.LMNN(2, kernel="rbf").fit(X, y)
 

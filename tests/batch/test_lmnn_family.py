@@ -7,7 +7,7 @@ from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 
 import likewise as lw
-from likewise import _threads
+from likewise._runtime import threads
 
 
 def data(n=60, d=4, seed=0, n_classes=3):
@@ -30,14 +30,14 @@ LEARNERS = {
 @pytest.mark.parametrize("name", LEARNERS)
 def test_one_thread_is_one_thread(name, monkeypatch):
     asked = []
-    hand_out = _threads._hand_out
+    hand_out = threads._hand_out
 
     def noted(work, helpers, futures):
         asked.append(helpers)
         return hand_out(work, helpers, futures)
 
-    monkeypatch.setattr(_threads, "_hand_out", noted)
-    monkeypatch.setattr(_threads, "_cores", lambda affinity: 4)
+    monkeypatch.setattr(threads, "_hand_out", noted)
+    monkeypatch.setattr(threads, "_cores", lambda affinity: 4)
     X, y = data(1200 if name == "kernel" else 3000, 3)
     X, y = np.vstack([X, X + 0.01]), np.concatenate([y, y])  # more than a block to map
     model = LEARNERS[name].set_params(n_jobs=1).fit(X[::2], y[::2])

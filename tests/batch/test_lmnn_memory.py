@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import likewise as lw
-from likewise import _memory
+from likewise._runtime import memory
 from likewise.batch import _lmnn_memory
 
 

@@ -45,8 +45,8 @@ def test_covariance_is_the_mean_outer_product(grouped):
 
 
 def test_covariance_asks_for_memory_first(monkeypatch):
-    monkeypatch.setattr("likewise._memory.free_memory", lambda: 1000)
-    monkeypatch.setattr("likewise._memory.UNCHECKED_BYTES", 0)
+    monkeypatch.setattr("likewise._runtime.memory.free_memory", lambda: 1000)
+    monkeypatch.setattr("likewise._runtime.memory.UNCHECKED_BYTES", 0)
     X = np.zeros((3, 40))
     with pytest.raises(MemoryError, match="covariance of 40 features needs about"):
         covariance(X, np.zeros((1, 40)), np.zeros(3, dtype=np.int64))
@@ -91,8 +91,8 @@ def test_few_rows_give_what_their_covariance_gives(dtype):
 
 
 def test_few_rows_ask_for_memory_first(monkeypatch):
-    monkeypatch.setattr("likewise._memory.free_memory", lambda: 1000)
-    monkeypatch.setattr("likewise._memory.UNCHECKED_BYTES", 0)
+    monkeypatch.setattr("likewise._runtime.memory.free_memory", lambda: 1000)
+    monkeypatch.setattr("likewise._runtime.memory.UNCHECKED_BYTES", 0)
     with pytest.raises(MemoryError, match="axes of 3 rows of 40 features needs about"):
         whitened(np.zeros((3, 40)))
 

@@ -151,7 +151,7 @@ def test_blocks_and_threads_change_no_answer(components, monkeypatch):
 
 
 def test_memory_is_asked_for_first(monkeypatch):
-    monkeypatch.setattr("likewise._memory.free_memory", lambda: 10)
-    monkeypatch.setattr("likewise._memory.UNCHECKED_BYTES", 0)
+    monkeypatch.setattr("likewise._runtime.memory.free_memory", lambda: 10)
+    monkeypatch.setattr("likewise._runtime.memory.UNCHECKED_BYTES", 0)
     with pytest.raises(MemoryError, match="Comparing 41 rows of 5 features with each other needs"):
         NeighbourChoice.of(*labelled())

@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 
 import likewise as lw
-from likewise import _memory
+from likewise._runtime import memory
 from likewise.online import _classifier
 
 CLASSIFIERS = [
@@ -209,7 +209,7 @@ def test_bad_parameters_are_refused_by_name(make, sentence, data):
 def test_too_much_memory_is_refused(data, monkeypatch):
     _, y = data
     monkeypatch.setattr(_memory, "free_memory", lambda: 10**6)
-    monkeypatch.setattr("likewise._memory.UNCHECKED_BYTES", 0)
+    monkeypatch.setattr("likewise._runtime.memory.UNCHECKED_BYTES", 0)
     wide = sp.csr_matrix((80, 5000))
     with pytest.raises(MemoryError, match=r"PAM, for .*covariance='full'.* needs about .*diagonal"):
         lw.PAM().partial_fit(wide, y)

@@ -104,7 +104,7 @@ class InvertsTheCovariance(MetricLearner):
 
     @fitting
     def fit(self, X, y=None):
-        from likewise._validation import check_rows
+        from likewise._runtime.validation import check_rows
 
         X = check_rows(self, X, reset=True)
         with np.errstate(all="ignore"):

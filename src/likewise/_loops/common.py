@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise._memory import UNCHECKED_BYTES, free_memory
+from likewise._runtime.memory import UNCHECKED_BYTES, free_memory
 
 Floats = NDArray[np.floating[Any]]
 Indices = NDArray[np.int64]

@@ -18,8 +18,8 @@ from likewise._loops.common import (
     check_scan,
     check_weights,
 )
-from likewise._memory import require_memory
-from likewise._threads import run_blocks
+from likewise._runtime.memory import require_memory
+from likewise._runtime.threads import run_blocks
 
 # The tiles this processor can run, the fastest first; the scan uses the first.
 instruction_sets: list[str] = _native.instruction_sets()

@@ -18,7 +18,7 @@ from likewise._loops.common import (
     check_weights,
 )
 from likewise._origin import origin_of
-from likewise._threads import count_threads, run_blocks
+from likewise._runtime.threads import count_threads, run_blocks
 
 _BLOCK_VALUES = 1 << 20
 

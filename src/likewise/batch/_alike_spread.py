@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from likewise import _loops
-from likewise._memory import require_memory
 from likewise._origin import about, origin_of
-from likewise._threads import run_blocks, single_threaded_blas
-from likewise._validation import between, positive
+from likewise._runtime.memory import require_memory
+from likewise._runtime.threads import run_blocks, single_threaded_blas
+from likewise._runtime.validation import between, positive
 from likewise.batch._pair_learner import PairLearner
 from likewise.batch._start import size_of
 from likewise.constraints import Pairs

@@ -11,8 +11,8 @@ from scipy.linalg import eigh
 
 from likewise import _files
 from likewise._kernel_functions import kernel_function
-from likewise._memory import require_memory
-from likewise._threads import run_blocks, single_threaded_blas
+from likewise._runtime.memory import require_memory
+from likewise._runtime.threads import run_blocks, single_threaded_blas
 
 Array = NDArray[Any]
 Reals = NDArray[np.float64]

@@ -6,7 +6,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from likewise._memory import require_memory
+from likewise._runtime.memory import require_memory
 from likewise.objectives._rows import count_sums
 
 # Arrays of the size of L: ten steps and slopes in L-BFGS's memory, and the points around them.

@@ -11,7 +11,7 @@ from scipy.linalg import eigh
 
 from likewise import _loops
 from likewise._origin import origin_of
-from likewise._threads import single_threaded_blas
+from likewise._runtime.threads import single_threaded_blas
 from likewise.objectives import GroupedPairs, LargeMargin
 from likewise.objectives._rows import map_rows
 

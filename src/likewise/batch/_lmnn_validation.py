@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from likewise import neighbors
-from likewise._validation import counted, shown
+from likewise._runtime.validation import counted, shown
 from likewise.batch._lmnn_rows import CentredRows
 
 Array = NDArray[Any]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from likewise import _loops
 from likewise._origin import about, origin_of
-from likewise._threads import run_blocks
+from likewise._runtime.threads import run_blocks
 from likewise.constraints import target_neighbors
 from likewise.neighbors import nearest
 from likewise.objectives import energies

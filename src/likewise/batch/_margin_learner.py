@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from likewise._validation import (
+from likewise._runtime.validation import (
     TableLike,
     at_least,
     check_labelled,

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from likewise import _files
-from likewise._validation import warn_user
+from likewise._runtime.validation import warn_user
 from likewise.neighbors import nearest
 from likewise.solvers import fista, nearest_shares
 

@@ -8,8 +8,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from likewise._threads import single_threaded_blas
-from likewise._validation import TableLike, at_least, check_labelled, check_rows, either, none
+from likewise._runtime.threads import single_threaded_blas
+from likewise._runtime.validation import (
+    TableLike,
+    at_least,
+    check_labelled,
+    check_rows,
+    either,
+    none,
+)
 from likewise.base import MetricLearner, fitting
 from likewise.batch._pairs import pairs_of_labels, refuse_equal_different
 from likewise.constraints import Pairs, as_pairs

@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import eigh, svd
 
-from likewise._memory import require_memory
 from likewise._origin import origin_of
-from likewise._threads import run_blocks, single_threaded_blas
+from likewise._runtime.memory import require_memory
+from likewise._runtime.threads import run_blocks, single_threaded_blas
 from likewise.metric import canonical_form
 
 Array = NDArray[Any]

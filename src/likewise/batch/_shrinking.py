@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from likewise._validation import at_least, between, either, none, one_of
+from likewise._runtime.validation import at_least, between, either, none, one_of
 from likewise.base import MetricLearner
 
 

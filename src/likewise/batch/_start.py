@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh, svd
 
-from likewise._threads import single_threaded_blas
-from likewise._validation import (
+from likewise._runtime.threads import single_threaded_blas
+from likewise._runtime.validation import (
     Rule,
     check_n_components,
     counted,

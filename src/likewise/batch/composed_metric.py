@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 from numpy.typing import ArrayLike, NDArray
 
-from likewise._validation import TableLike, at_least, one_of
+from likewise._runtime.validation import TableLike, at_least, one_of
 from likewise.base import fitting
 from likewise.batch._margin_learner import COMMON_RULES, MarginLearner
 from likewise.cones import PSD, ConicHull, Symmetric

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise._validation import positive
+from likewise._runtime.validation import positive
 from likewise.batch._alike_spread import AlikeSpreadLearner
 from likewise.constraints import Pairs
 from likewise.metric import canonical_form

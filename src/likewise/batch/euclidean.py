@@ -6,8 +6,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from likewise._memory import require_memory
-from likewise._validation import TableLike, check_rows
+from likewise._runtime.memory import require_memory
+from likewise._runtime.validation import TableLike, check_rows
 from likewise.base import MetricLearner, fitting
 
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from likewise import _loops
-from likewise._memory import require_memory
 from likewise._origin import about, origin_of
-from likewise._validation import (
+from likewise._runtime.memory import require_memory
+from likewise._runtime.validation import (
     Rule,
     either,
     matrix,

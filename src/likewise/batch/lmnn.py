@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from likewise._kernel_functions import KERNEL_RULES
-from likewise._threads import single_threaded_blas
-from likewise._validation import (
+from likewise._runtime.threads import single_threaded_blas
+from likewise._runtime.validation import (
     Rule,
     TableLike,
     at_least,

@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from likewise._validation import TableLike, at_least, check_labelled, job_count, positive
+from likewise._runtime.validation import TableLike, at_least, check_labelled, job_count, positive
 from likewise.base import MetricLearner, fitting
 from likewise.batch._start import size_of
 from likewise.metric import canonical_form

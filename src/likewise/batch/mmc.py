@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise._validation import yes_or_no
+from likewise._runtime.validation import yes_or_no
 from likewise.batch._alike_spread import AlikeSpreadLearner
 from likewise.constraints import Pairs
 from likewise.metric import canonical_form

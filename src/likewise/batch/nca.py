@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from likewise._validation import (
+from likewise._runtime.validation import (
     TableLike,
     at_least,
     check_labelled,

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from numpy.typing import NDArray
 
 from likewise._kernel_functions import KERNEL_RULES
-from likewise._validation import at_least
+from likewise._runtime.validation import at_least
 from likewise.batch._margin_learner import COMMON_RULES, PairMarginLearner
 from likewise.cones import ConicHull
 from likewise.constraints import Pairs, nearest_and_farthest_pairs

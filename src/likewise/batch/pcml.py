@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
-from likewise._validation import at_least
+from likewise._runtime.validation import at_least
 from likewise.batch._margin_learner import COMMON_RULES, PairMarginLearner
 from likewise.cones import PSD
 from likewise.constraints import Pairs, nearest_and_farthest_pairs

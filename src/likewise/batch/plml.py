@@ -10,8 +10,8 @@ from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from likewise._threads import run_blocks, single_threaded_blas
-from likewise._validation import (
+from likewise._runtime.threads import run_blocks, single_threaded_blas
+from likewise._runtime.validation import (
     TableLike,
     at_least,
     check_labelled,

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import svd
 
-from likewise._threads import single_threaded_blas
-from likewise._validation import (
+from likewise._runtime.threads import single_threaded_blas
+from likewise._runtime.validation import (
     TableLike,
     check_labelled,
     check_n_components,

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from likewise._validation import TableLike, check_n_components, check_rows
+from likewise._runtime.validation import TableLike, check_n_components, check_rows
 from likewise.base import fitting
 from likewise.batch._scatter import group_means, whitener
 from likewise.batch._shrinking import ShrinkingLearner

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from likewise._validation import whole_numbers
+from likewise._runtime.validation import whole_numbers
 from likewise.constraints._tuples import Index, Pairs
 
 Array = NDArray[Any]

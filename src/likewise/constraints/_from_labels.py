@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from likewise import _loops, neighbors
-from likewise._validation import (
+from likewise._runtime.validation import (
     TableLike,
     at_least,
     check_class_sizes,

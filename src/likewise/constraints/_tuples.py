@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from likewise._validation import check_answers, check_row_numbers, counted, warn_user
+from likewise._runtime.validation import check_answers, check_row_numbers, counted, warn_user
 
 Array = NDArray[Any]
 Index = NDArray[np.int64]

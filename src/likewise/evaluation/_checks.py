@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from likewise._validation import Rule, at_least, check_finite, check_parameters, positive
+from likewise._runtime.validation import Rule, at_least, check_finite, check_parameters, positive
 from likewise.evaluation.methods import METHODS
 
 _RULES = {

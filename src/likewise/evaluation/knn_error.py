@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from likewise._validation import (
+from likewise._runtime.validation import (
     at_least,
     check_finite,
     check_parameters,

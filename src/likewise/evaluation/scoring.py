@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from likewise._validation import at_least, check_parameters, one_of
+from likewise._runtime.validation import at_least, check_parameters, one_of
 from likewise.constraints import Pairs, random_pairs
 from likewise.evaluation.verification import VerificationCurve, verification_curve
 from likewise.metric import row_norms

@@ -9,8 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from likewise._threads import single_threaded_blas
-from likewise._validation import TableLike, check_labelled, check_parameters, check_rows, one_of
+from likewise._runtime.threads import single_threaded_blas
+from likewise._runtime.validation import (
+    TableLike,
+    check_labelled,
+    check_parameters,
+    check_rows,
+    one_of,
+)
 from likewise.constraints import Pairs, as_pairs
 from likewise.neighbors import nearest, vote
 from likewise.online._learner import OnlineMetricLearner

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from likewise._validation import check_answers
+from likewise._runtime.validation import check_answers
 
 Floats = NDArray[np.float64]
 

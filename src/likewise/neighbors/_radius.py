@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from likewise import _loops
 from likewise._loops.common import PairLimit, check_scan
-from likewise._threads import count_threads, run_blocks
+from likewise._runtime.threads import count_threads, run_blocks
 from likewise.neighbors._rows import Algorithm, by_tree, matrix_of
 
 Reals = NDArray[np.float64]

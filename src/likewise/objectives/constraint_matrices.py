@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise._threads import run_blocks
+from likewise._runtime.threads import run_blocks
 from likewise.constraints import Pairs, Triplets
 
 Array = NDArray[Any]

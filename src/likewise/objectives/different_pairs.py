@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise import _loops
-from likewise._threads import run_blocks
+from likewise._runtime.threads import run_blocks
 from likewise.constraints import Pairs
 from likewise.objectives._rows import map_rows, product_over_rows
 

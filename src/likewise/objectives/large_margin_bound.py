@@ -11,7 +11,7 @@ from scipy.linalg import eigh
 from scipy.optimize import minimize_scalar
 
 from likewise import _loops
-from likewise._threads import single_threaded_blas
+from likewise._runtime.threads import single_threaded_blas
 from likewise.objectives._rows import map_rows
 
 if TYPE_CHECKING:

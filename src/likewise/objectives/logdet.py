@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_solve, cholesky
 
 from likewise import _loops
-from likewise._threads import single_threaded_blas
+from likewise._runtime.threads import single_threaded_blas
 
 Array = NDArray[Any]
 

@@ -20,9 +20,9 @@ from likewise._loops.classifier_common import (
     Reals,
     margins,
 )
-from likewise._memory import require_memory
-from likewise._threads import run_blocks
-from likewise._validation import (
+from likewise._runtime.memory import require_memory
+from likewise._runtime.threads import run_blocks
+from likewise._runtime.validation import (
     TableLike,
     at_least,
     check_labelled,

@@ -24,7 +24,7 @@ from likewise._loops.classifier_common import (
     split,
 )
 from likewise._loops.common import padded
-from likewise._threads import single_threaded_blas
+from likewise._runtime.threads import single_threaded_blas
 from likewise.online._covariance_blocks import learn_in_blocks, likely, matrix_of
 from likewise.online._rows import is_sparse, learnable
 

@@ -13,7 +13,7 @@ from scipy.linalg import blas, lapack
 from likewise import _loops
 from likewise._loops import ClassifierRule
 from likewise._loops.classifier_common import Kind, Labels, Reals
-from likewise._threads import single_threaded_blas
+from likewise._runtime.threads import single_threaded_blas
 
 # Measured: more updates in a block make its products faster and its corrections dearer.
 _BLOCK = 64

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise._loops.classifier_common import Labels
-from likewise._validation import codes_of, shown
+from likewise._runtime.validation import codes_of, shown
 
 Array = NDArray[Any]
 

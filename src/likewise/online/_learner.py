@@ -15,8 +15,8 @@ from sklearn.utils import check_random_state
 from likewise import _files
 from likewise._loops import StepRule, pair_differences, pair_sqdist
 from likewise._loops.stream_common import LONGEST2
-from likewise._threads import single_threaded_blas
-from likewise._validation import TableLike, check_finite, check_labelled, check_rows
+from likewise._runtime.threads import single_threaded_blas
+from likewise._runtime.validation import TableLike, check_finite, check_labelled, check_rows
 from likewise.base import MetricLearner, fitting
 from likewise.constraints import Pairs, as_pairs, random_pairs
 from likewise.metric import canonical_components

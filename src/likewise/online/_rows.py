@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from likewise._loops.classifier_common import LONGEST2
-from likewise._validation import check_finite
+from likewise._runtime.validation import check_finite
 
 Array = NDArray[Any]
 

@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from likewise._loops.classifier_common import Reals
-from likewise._memory import require_memory
-from likewise._validation import at_least, either, one_of
+from likewise._runtime.memory import require_memory
+from likewise._runtime.validation import at_least, either, one_of
 from likewise.online._classifier import OnlineClassifier
 from likewise.online._classifier_state import DiagonalForm
 

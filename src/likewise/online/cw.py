@@ -9,7 +9,7 @@ from scipy.special import ndtri
 
 from likewise._loops import ClassifierRule
 from likewise._loops.classifier_common import Kind
-from likewise._validation import positive, strictly_between
+from likewise._runtime.validation import positive, strictly_between
 from likewise.online._second_order import SecondOrderClassifier
 
 

@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 
 from likewise._loops import StepRule
 from likewise._loops.stream_common import VARIANTS
-from likewise._validation import Rule, at_least, either, non_negative, none, one_of, positive
+from likewise._runtime.validation import (
+    Rule,
+    at_least,
+    either,
+    non_negative,
+    none,
+    one_of,
+    positive,
+)
 from likewise.online._learner import OnlineMetricLearner
 from likewise.online._pair_state import Projection
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from likewise._loops import ClassifierRule
 from likewise._loops.classifier_common import Kind
-from likewise._validation import one_of, positive
+from likewise._runtime.validation import one_of, positive
 from likewise.online._second_order import SecondOrderClassifier
 
 _KINDS = {"PAM": Kind.HARD, "PAM-I": Kind.CAPPED, "PAM-II": Kind.SOFT}

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from likewise._loops import ClassifierRule
 from likewise._loops.classifier_common import Kind
-from likewise._validation import either, non_negative, none, positive
+from likewise._runtime.validation import either, non_negative, none, positive
 from likewise.online._classifier import OnlineClassifier
 
 

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from likewise._kernel_functions import KERNEL_RULES
 from likewise._loops import StepRule
-from likewise._validation import (
+from likewise._runtime.validation import (
     Rule,
     at_least,
     counted,

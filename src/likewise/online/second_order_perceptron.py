@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from likewise._loops import ClassifierRule
 from likewise._loops.classifier_common import Kind
-from likewise._validation import positive
+from likewise._runtime.validation import positive
 from likewise.online._second_order import SecondOrderClassifier
 
 _RULES = {

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from likewise._memory import require_memory
-from likewise._threads import run_blocks, single_threaded_blas
+from likewise._runtime.memory import require_memory
+from likewise._runtime.threads import run_blocks, single_threaded_blas
 
 Reals = NDArray[np.float64]
 Index = NDArray[np.int64]

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, eigh, solve_triangular
 
-from likewise._memory import require_memory
-from likewise._threads import single_threaded_blas
+from likewise._runtime.memory import require_memory
+from likewise._runtime.threads import single_threaded_blas
 from likewise.solvers._box import Box
 from likewise.solvers._coordinate_ascent import worth_spending
 from likewise.solvers._hull_ascent import HullAscent, HullBound

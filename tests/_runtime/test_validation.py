@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import likewise as lw
-from likewise._validation import (
+from likewise._runtime.validation import (
     at_least,
     between,
     check_finite,

@@ -8,7 +8,7 @@ import pytest
 
 import likewise as lw
 from likewise import _memory
-from likewise._memory import UNCHECKED_BYTES, free_memory, require_memory
+from likewise._runtime.memory import UNCHECKED_BYTES, free_memory, require_memory
 
 
 def make_root(tmp_path, **tables):
@@ -29,7 +29,7 @@ def test_available_memory(tmp_path):
 def test_unknown_memory(tmp_path, monkeypatch):
     assert free_memory(tmp_path) is None
     assert free_memory(make_root(tmp_path, proc__meminfo="MemTotal: 9000 kB\n")) is None
-    monkeypatch.setattr(_memory, "free_memory", lambda: None)
+    monkeypatch.setattr(memory, "free_memory", lambda: None)
     require_memory(1e30, "Anything")
 
 
@@ -52,12 +52,12 @@ def test_a_control_group_may_allow_less(tmp_path):
 
 
 def test_too_much_memory_is_a_sentence(monkeypatch):
-    monkeypatch.setattr(_memory, "free_memory", lambda: int(3.1 * 2**30))
+    monkeypatch.setattr(memory, "free_memory", lambda: int(3.1 * 2**30))
     require_memory(3 * 2**30, "LMNN")
     with pytest.raises(MemoryError) as caught:
         require_memory(12.3 * 2**30, "LMNN", "use fewer rows")
     assert str(caught.value) == ("LMNN needs about 12.3 GiB, but 3.1 GiB are free; use fewer rows.")
-    monkeypatch.setattr(_memory, "free_memory", lambda: 2**20)
+    monkeypatch.setattr(memory, "free_memory", lambda: 2**20)
     with pytest.raises(MemoryError, match=r"needs about 5\.0 MiB, but 1\.0 MiB are free\.$"):
         require_memory(5 * 2**20, "LMNN")
 

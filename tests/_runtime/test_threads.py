@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from likewise import _threads
-from likewise._threads import count_threads, run_blocks
+from likewise._runtime import threads
+from likewise._runtime.threads import count_threads, run_blocks
 
 
 def test_count_threads():
@@ -133,7 +133,7 @@ def test_without_threads_the_caller_works_alone(monkeypatch):
     def no_thread(self):
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(_threads, "_helpers", [])
+    monkeypatch.setattr(threads, "_helpers", [])
     monkeypatch.setattr(threading.Thread, "start", no_thread)
     assert run_blocks(lambda start, stop: start, 3, 1, 3) == [0, 1, 2]
 
@@ -141,7 +141,7 @@ def test_without_threads_the_caller_works_alone(monkeypatch):
 def test_an_interrupt_while_a_helper_starts_does_not_keep_the_process():
     program = """
 import threading
-from likewise._threads import run_blocks
+from likewise._runtime.threads import run_blocks
 
 start = threading.Thread.start
 

@@ -1,0 +1,1 @@
+"""What every fit runs on: threads, memory, progress and the validation of input."""
