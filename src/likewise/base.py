@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from likewise import _files
-from likewise._origin import about
+from likewise._numerics.centring import centred
 from likewise._runtime.progress import progress
 from likewise._runtime.threads import run_blocks, single_threaded_blas
 from likewise._runtime.validation import (
@@ -261,9 +261,9 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         """Map what lies between rows; the difference comes first, for L·a and L·b lose digits."""
         return self._map(A - B)
 
-    def _map_about(self, X: Array, origin: Array) -> Any:
-        """Map differences to a point: far from the origin of X they would drown in L·x."""
-        return self._map(about(X, origin) if self._linear else X)
+    def _transform_centred(self, X: Array, centre: Array) -> Any:
+        """Map ``X - centre``: for data far from zero, ``X @ L.T`` would lose digits."""
+        return self._map(centred(X, centre) if self._linear else X)
 
     def _keep(self, components: Array, dtype: Any) -> Self:
         """Store L in the precision of the data it was learned from."""
@@ -277,14 +277,16 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         return self
 
 
-def map_about(metric: Any, X: Array, origin: Array) -> Array:
-    """Map rows to where the Euclidean distance is that of `metric`, up to a common shift.
+def transform_centred(metric: Any, X: Array, centre: Array) -> Array:
+    """Transform rows by `metric`, up to a common translation, which changes no distance.
 
-    Any transformer will do; a linear one of ours maps differences to `origin`, a point amid the
-    data, so that no digits are lost however far the data are from zero.
+    Any transformer is accepted. A linear metric of this library maps ``X - centre``, so that no
+    digits are lost however far the data are from zero.
     """
-    about = getattr(metric, "_map_about", None)
-    return np.asarray(metric.transform(X) if about is None else about(X, origin))
+    of_differences = getattr(metric, "_transform_centred", None)
+    if of_differences is None:
+        return np.asarray(metric.transform(X))
+    return np.asarray(of_differences(X, centre))
 
 
 def _distance(components: Array, first: ArrayLike, second: ArrayLike) -> float:

@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from likewise import _loops
-from likewise._origin import origin_of
+from likewise._numerics.centring import robust_centre
 from likewise._runtime.threads import run_blocks
 from likewise._runtime.validation import (
     TableLike,
@@ -27,7 +27,7 @@ from likewise._runtime.validation import (
     positive,
     yes_or_no,
 )
-from likewise.base import Learner, fitting, map_about
+from likewise.base import Learner, fitting, transform_centred
 from likewise.batch import LMNN
 from likewise.constraints import target_neighbors
 from likewise.neighbors import nearest
@@ -149,7 +149,7 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         targets = target_neighbors(X, classes[codes], n_neighbors, n_jobs=self.n_jobs)
         metric.fit(X, classes[codes])
         # Nothing changes before all has gone well.
-        self.classes_, self.metric_, self._origin = classes, metric, origin_of(X)
+        self.classes_, self.metric_, self._centre = classes, metric, robust_centre(X)
         self._n_neighbors = n_neighbors
         self._push = _setting(self.push, metric, "push", 0.5)
         self._margin = _setting(self.margin, metric, "margin", 1.0)
@@ -246,7 +246,7 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         return np.stack(found, axis=1)
 
     def _map(self, X: Array) -> Array:
-        return map_about(self.metric_, X, self._origin)
+        return transform_centred(self.metric_, X, self._centre)
 
 
 def _setting(wish: Any, metric: Any, name: str, default: Any) -> Any:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from likewise._origin import origin_of
+from likewise._numerics.centring import robust_centre
 from likewise._runtime.validation import (
     TableLike,
     at_least,
@@ -22,7 +22,7 @@ from likewise._runtime.validation import (
     one_of,
 )
 from likewise._voting import NeighborVoter
-from likewise.base import fitting, map_about
+from likewise.base import fitting, transform_centred
 from likewise.neighbors import nearest
 from likewise.neighbors._rows import ALGORITHMS, Algorithm
 
@@ -106,7 +106,7 @@ class MetricKNN(NeighborVoter):
         metric = None if self.metric is None else clone(self.metric).fit(X, classes[codes])
         # Nothing changes before all has gone well.
         self._codes, self.classes_, self.metric_ = codes, classes, metric
-        self._origin = origin_of(X)
+        self._centre = robust_centre(X)
         self._rows = self._map(X)
         return self
 
@@ -136,4 +136,4 @@ class MetricKNN(NeighborVoter):
         return np.sqrt(squares).astype(X.dtype), index
 
     def _map(self, X: Array) -> Array:
-        return X if self.metric_ is None else map_about(self.metric_, X, self._origin)
+        return X if self.metric_ is None else transform_centred(self.metric_, X, self._centre)

@@ -84,9 +84,9 @@ def test_neighbours_are_those_of_brute_force(data, fitted):
     X, _ = data
     known, queries = X[::2], X[1:41:2]
     distances, index = fitted.kneighbors(queries, 4)
-    anchors = (fitted.anchors_ - fitted._origin) / fitted._size
+    anchors = (fitted.anchors_ - fitted._centre) / fitted._size
     mixture = Mixture(anchors, 1.0, 10.0, 5)
-    rows = (queries - fitted._origin) / fitted._size
+    rows = (queries - fitted._centre) / fitted._size
     shares = mixture.of_new(rows, fitted._rows, fitted.weights_, None)
     for q, share in enumerate(shares):
         squares = [

@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kernel
 
 import likewise as lw
-from likewise._kernel_functions import kernel_function
+from likewise.kernels import kernel_function
 from likewise.online._kernel_basis import Arrivals, KernelState, squared_lengths
 from likewise.testing._assertions import assert_raises_clear_error
 

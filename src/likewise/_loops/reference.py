@@ -17,7 +17,7 @@ from likewise._loops.common import (
     check_scan,
     check_weights,
 )
-from likewise._origin import origin_of
+from likewise._numerics.centring import robust_centre
 from likewise._runtime.threads import count_threads, run_blocks
 
 _BLOCK_VALUES = 1 << 20
@@ -81,7 +81,7 @@ def laplacian_apply(
     W = sp.coo_array((weights, (rows, cols)), shape=(len(Z), len(Z))).tocsr()
     W = W + W.T
     values = Z.astype(np.float64)
-    values -= origin_of(values) if len(Z) else 0.0  # Λ1 = 0: this changes nothing but rounding
+    values -= robust_centre(values) if len(Z) else 0.0  # Λ1 = 0: this changes nothing but rounding
     return (W.sum(axis=1)[:, None] * values - W @ values).astype(Z.dtype)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from likewise import _loops
-from likewise._origin import about, origin_of
+from likewise._numerics.centring import centred, robust_centre
 from likewise._runtime.memory import require_memory
 from likewise._runtime.threads import run_blocks, single_threaded_blas
 from likewise._runtime.validation import between, positive
@@ -42,7 +42,7 @@ class AlikeSpreadLearner(PairLearner):
             f"{name} of {len(X)} rows of {X.shape[1]} features",
         )
         size = size_of(X)
-        rows = about(np.ascontiguousarray(X, dtype=np.float64), origin_of(X))
+        rows = centred(np.ascontiguousarray(X, dtype=np.float64), robust_centre(X))
         return rows / size, size
 
     def _alike_scatter(self, rows: Array, pairs: Pairs) -> Array:

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from likewise._kernel_functions import check_kernel
 from likewise.base import MetricLearner
 from likewise.batch._kernel_space import KernelSpace
+from likewise.kernels import check_kernel
 from likewise.metric import row_norms
 
 Array = NDArray[Any]

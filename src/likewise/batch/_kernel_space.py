@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from likewise import _files
-from likewise._kernel_functions import kernel_function
 from likewise._runtime.memory import require_memory
 from likewise._runtime.threads import run_blocks, single_threaded_blas
+from likewise.kernels import kernel_function
 
 Array = NDArray[Any]
 Reals = NDArray[np.float64]

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise._numerics.products import map_rows
 from likewise.batch._lmnn_problem import LMNNProblem
 from likewise.metric import canonical_components, nearest_psd
-from likewise.objectives._rows import map_rows
 from likewise.objectives.large_margin import Costs
 from likewise.solvers import Bounds
 

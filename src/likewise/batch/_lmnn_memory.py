@@ -6,8 +6,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from likewise._numerics.products import count_sums
 from likewise._runtime.memory import require_memory
-from likewise.objectives._rows import count_sums
 
 # Arrays of the size of L: ten steps and slopes in L-BFGS's memory, and the points around them.
 _MAPS = 28

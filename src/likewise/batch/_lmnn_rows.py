@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from likewise import _loops
-from likewise._origin import origin_of
+from likewise._numerics.centring import robust_centre
+from likewise._numerics.products import map_rows
 from likewise._runtime.threads import single_threaded_blas
 from likewise.objectives import GroupedPairs, LargeMargin
-from likewise.objectives._rows import map_rows
 
 Array = NDArray[Any]
 
@@ -42,7 +42,7 @@ class CentredRows:
         """Centre rows, and divide them by a power of two that makes the largest about 1."""
         largest = float(np.abs(X).max(initial=0.0))
         size = _power_of_two(largest)
-        centre = origin_of(X).astype(np.float64)
+        centre = robust_centre(X).astype(np.float64)
         rows = _about(X, centre, 1 / size)
         spread = _power_of_two(float(np.abs(rows).max(initial=0.0)))
         rows /= X.dtype.type(spread)

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise import _loops
-from likewise._origin import about, origin_of
+from likewise._numerics.centring import centred, robust_centre
+from likewise._numerics.products import map_rows
 from likewise._runtime.threads import run_blocks
 from likewise.constraints import target_neighbors
 from likewise.neighbors import nearest
 from likewise.objectives import energies
-from likewise.objectives._rows import map_rows
 from likewise.objectives.energy import BLOCK_VALUES, SquaredDistances, by_class
 
 Array = NDArray[Any]
@@ -46,7 +46,7 @@ class LocalMetrics:
     def nearest(self, X: Array, k: int) -> tuple[Reals, Index]:
         """Search each cluster by its own metric; return the k nearest rows of all."""
         squares, index = [], []
-        asked, rows = about(X, self._origin), about(self.rows, self._origin)
+        asked, rows = centred(X, self._centre), centred(self.rows, self._centre)
         for cluster, L in enumerate(self.components):
             members = np.flatnonzero(self.clusters == cluster)
             if len(members):
@@ -86,7 +86,7 @@ class LocalMetrics:
         found = np.empty((len(X), len(ranges)))
 
         def block(start: int, stop: int) -> None:
-            points, chosen = about(X[start:stop], self._origin), targets[start:stop]
+            points, chosen = centred(X[start:stop], self._centre), targets[start:stop]
             to_rows = np.empty((len(points), len(self.rows)))
             for seen in maps:
                 to_rows[:, seen.members] = seen.to_members.to(points @ seen.L.T)
@@ -130,7 +130,7 @@ class LocalMetrics:
         cols = target_neighbors(self.rows, self.codes, k, n_jobs=self.n_jobs).ravel()
         anchors = np.repeat(np.arange(len(self.rows)), k)
         maps, to_targets = [], np.empty(len(cols))
-        rows = about(self.rows.astype(np.float64), self._origin)
+        rows = centred(self.rows.astype(np.float64), self._centre)
         for cluster, L in enumerate(self.components.astype(np.float64)):
             mapped = map_rows(rows, L, self.n_jobs)
             part = np.flatnonzero(self.clusters[cols] == cluster)
@@ -143,9 +143,9 @@ class LocalMetrics:
         return maps, to_targets.reshape(-1, k)
 
     @cached_property
-    def _origin(self) -> Array:
+    def _centre(self) -> Array:
         """A point amid the rows: about it products keep the digits of differences."""
-        return origin_of(self.rows)
+        return robust_centre(self.rows)
 
 
 class _Map(NamedTuple):

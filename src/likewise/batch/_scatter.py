@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import eigh, svd
 
-from likewise._origin import origin_of
+from likewise._numerics.centring import robust_centre
 from likewise._runtime.memory import require_memory
 from likewise._runtime.threads import run_blocks, single_threaded_blas
 from likewise.metric import canonical_form
@@ -24,7 +24,7 @@ def group_means(X: Array, groups: NDArray[np.int64]) -> Array:
     counts = np.bincount(groups)
     sums = np.zeros((len(counts), X.shape[1]))
     # About a point amid the data the sums stay small, however far the data are from zero.
-    origin = origin_of(X).astype(np.float64)
+    origin = robust_centre(X).astype(np.float64)
     for start in range(0, len(X), _MEAN_ROWS):
         members = groups[start : start + _MEAN_ROWS]
         one_each = (np.ones(len(members)), members, np.arange(len(members) + 1))

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
-from likewise._kernel_functions import KERNEL_RULES
 from likewise._runtime.validation import at_least, yes_or_no
 from likewise.batch._margin_learner import COMMON_RULES, PairMarginLearner
 from likewise.constraints import Pairs, doublets
+from likewise.kernels import KERNEL_RULES
 
 
 class DoubletSVM(PairMarginLearner):

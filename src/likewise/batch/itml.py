@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from likewise import _loops
-from likewise._origin import about, origin_of
+from likewise._numerics.centring import centred, robust_centre
 from likewise._runtime.memory import require_memory
 from likewise._runtime.validation import (
     Rule,
@@ -228,7 +228,7 @@ def _sampled_distances(X: Array, prior: Array, random: np.random.RandomState) ->
     else:
         first = random.randint(n_rows, size=_SAMPLED_PAIRS)
         second = (first + random.randint(1, n_rows, size=_SAMPLED_PAIRS)) % n_rows
-    Z = about(np.ascontiguousarray(X, dtype=np.float64), origin_of(X))
+    Z = centred(np.ascontiguousarray(X, dtype=np.float64), robust_centre(X))
     if not np.array_equal(prior, np.eye(len(prior))):
         Z = np.ascontiguousarray(Z @ np.linalg.cholesky(prior))
     size = 2.0 ** np.frexp(np.abs(Z).max(initial=0.0))[1]

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from likewise._kernel_functions import KERNEL_RULES
 from likewise._runtime.threads import single_threaded_blas
 from likewise._runtime.validation import (
     Rule,
@@ -45,6 +44,7 @@ from likewise.batch._lmnn_told import LabelTeacher, Teacher, Told, TripletTeache
 from likewise.batch._lmnn_validation import HeldOut, HeldOutError, split_off
 from likewise.batch._start import given_start, start_rule, starting_components
 from likewise.constraints import as_triplets
+from likewise.kernels import KERNEL_RULES
 from likewise.metric import canonical_components, canonical_form
 from likewise.neighbors._rows import ALGORITHMS, Algorithm
 from likewise.objectives import GroupedPairs, LargeMargin, Shrinkage

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
-from likewise._kernel_functions import KERNEL_RULES
 from likewise._runtime.validation import at_least
 from likewise.batch._margin_learner import COMMON_RULES, PairMarginLearner
 from likewise.cones import ConicHull
 from likewise.constraints import Pairs, nearest_and_farthest_pairs
+from likewise.kernels import KERNEL_RULES
 from likewise.objectives import ConstraintMatrices
 
 

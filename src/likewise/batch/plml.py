@@ -183,7 +183,7 @@ class PLML(NeighborVoter):
         known = {
             "classes_": classes,
             "_codes": codes,
-            "_origin": origin,
+            "_centre": origin,
             "_size": size,
             "_rows": rows,
             "_mixture": mixture,
@@ -221,7 +221,7 @@ class PLML(NeighborVoter):
         check_is_fitted(self)
         X = check_rows(self, X, reset=False)
         wanted = self._wanted(n_neighbors, len(self._rows))
-        queries = np.ascontiguousarray((X - self._origin) / self._size)
+        queries = np.ascontiguousarray((X - self._centre) / self._size)
         shares = self._mixture.of_new(queries, self._rows, self.weights_, self.n_jobs)
         distances = np.empty((len(X), wanted))
         index = np.empty((len(X), wanted), dtype=np.int64)

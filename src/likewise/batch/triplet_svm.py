@@ -7,11 +7,11 @@ from typing import Any, ClassVar, Self
 
 from numpy.typing import ArrayLike, NDArray
 
-from likewise._kernel_functions import KERNEL_RULES
 from likewise._runtime.validation import TableLike, at_least, yes_or_no
 from likewise.base import fitting
 from likewise.batch._margin_learner import COMMON_RULES, MarginLearner
 from likewise.constraints import Triplets, triplets
+from likewise.kernels import KERNEL_RULES
 
 
 class TripletSVM(MarginLearner):

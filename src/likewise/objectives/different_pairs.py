@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise import _loops
+from likewise._numerics.products import map_rows, product_over_rows
 from likewise._runtime.threads import run_blocks
 from likewise.constraints import Pairs
-from likewise.objectives._rows import map_rows, product_over_rows
 
 Array = NDArray[Any]
 Index = NDArray[np.int64]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise import _loops
-from likewise.objectives._rows import map_rows, slope_in_components
+from likewise._numerics.products import gradient_in_components, map_rows
 from likewise.objectives.large_margin_bound import Bound, LargeMarginBound, Shrinkage
 
 Array = NDArray[Any]
@@ -91,7 +91,7 @@ class LargeMargin:
     Parameters
     ----------
     X : array of shape (n_rows, n_features)
-        Rows about a point amid them (`origin_of`), whose precision the products keep.
+        Rows about a point amid them (`robust_centre`), whose precision the products keep.
     near : GroupedPairs
         Anchors and their targets.
     far : GroupedPairs
@@ -122,7 +122,7 @@ class LargeMargin:
         Z = self.mapped(L)
         costs = self.costs(self.distances(Z, self.near), self.distances(Z, self.far))
         spread = self.spread(Z, costs)
-        return costs.value, slope_in_components(spread, self.X, self.n_jobs)
+        return costs.value, gradient_in_components(spread, self.X, self.n_jobs)
 
     def mapped(self, L: Array) -> Array:
         """Return the rows through L."""
@@ -169,5 +169,5 @@ class LargeMargin:
 
     def slope_in_matrix(self, costs: Costs) -> Array:
         """Return the slope in M: the sum of ``slope (x_a - x_b)(x_a - x_b)ᵀ`` over pairs."""
-        slope = slope_in_components(self.spread(self.X, costs), self.X, self.n_jobs) / 2
+        slope = gradient_in_components(self.spread(self.X, costs), self.X, self.n_jobs) / 2
         return np.asarray((slope + slope.T) / 2)

@@ -11,8 +11,8 @@ from scipy.linalg import eigh
 from scipy.optimize import minimize_scalar
 
 from likewise import _loops
+from likewise._numerics.products import map_rows
 from likewise._runtime.threads import single_threaded_blas
-from likewise.objectives._rows import map_rows
 
 if TYPE_CHECKING:
     from likewise.objectives.large_margin import LargeMargin

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise import _loops
+from likewise._numerics.products import gradient_in_components, map_rows
 from likewise.constraints import Triplets
 from likewise.losses import Loss, SmoothedHinge
-from likewise.objectives._rows import map_rows, slope_in_components
 
 Array = NDArray[Any]
 
@@ -63,6 +63,6 @@ class LocalMarginObjective:
             spread = _loops.laplacian_apply(Z, *pairs, local, n_jobs=self.n_jobs)
             M = L.T @ L
             value += self.shrinkage * float(np.vdot(M, M))
-            gradient[b] = slope_in_components(spread, self.X, self.n_jobs)
+            gradient[b] = gradient_in_components(spread, self.X, self.n_jobs)
             gradient[b] += 4 * self.shrinkage * L @ M
         return value, gradient

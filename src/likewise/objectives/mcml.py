@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.objectives._rows import product_over_rows
+from likewise._numerics.products import product_over_rows
 from likewise.objectives.neighbour_choice import NeighbourChoice
 
 Array = NDArray[Any]

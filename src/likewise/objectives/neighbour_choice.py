@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise import _loops
+from likewise._numerics.products import product_over_rows
 from likewise._runtime.memory import require_memory
 from likewise._runtime.threads import count_threads, run_blocks, single_threaded_blas
-from likewise.objectives._rows import product_over_rows
 
 Array = NDArray[Any]
 Index = NDArray[np.int64]

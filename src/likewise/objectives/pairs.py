@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise import _loops
-from likewise._origin import about, origin_of
+from likewise._numerics.centring import centred, robust_centre
+from likewise._numerics.products import gradient_in_components, map_rows
 from likewise.constraints import Pairs
 from likewise.losses import Hinge, Loss
-from likewise.objectives._rows import map_rows, slope_in_components
 
 Array = NDArray[Any]
 
@@ -54,10 +54,10 @@ class PairObjective:
         spread = _loops.laplacian_apply(
             Z, first, second, sign * self.loss.derivative(violation), n_jobs=self.n_jobs
         )
-        gradient = slope_in_components(spread, self._rows, self.n_jobs)
+        gradient = gradient_in_components(spread, self._rows, self.n_jobs)
         return float(self.loss.value(violation).sum()), gradient
 
     @cached_property
     def _rows(self) -> Array:
         """X about a point amid it, in float64."""
-        return about(np.ascontiguousarray(self.X, dtype=np.float64), origin_of(self.X))
+        return centred(np.ascontiguousarray(self.X, dtype=np.float64), robust_centre(self.X))

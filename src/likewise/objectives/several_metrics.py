@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise import _loops
-from likewise.objectives._rows import map_rows, slope_in_components
+from likewise._numerics.products import gradient_in_components, map_rows
 from likewise.objectives.large_margin import Costs, GroupedPairs, LargeMargin
 from likewise.objectives.large_margin_bound import Bound, LargeMarginBound, Shrinkage
 
@@ -90,7 +90,7 @@ class SeveralMetrics(LargeMargin):
             )
         )
         spread = _loops.laplacian_apply(Z, rows, cols, weights, n_jobs=self.n_jobs)
-        return slope_in_components(spread, view.X, self.n_jobs)
+        return gradient_in_components(spread, view.X, self.n_jobs)
 
     @cached_property
     def _views(self) -> list[_View]:

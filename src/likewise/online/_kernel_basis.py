@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from likewise import _files
-from likewise._kernel_functions import Kernel
+from likewise.kernels import Kernel
 from likewise.online._pair_state import PairState
 
 Reals = NDArray[np.float64]

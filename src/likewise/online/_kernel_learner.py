@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from likewise._kernel_functions import Kernel, check_kernel, kernel_function
 from likewise._loops.stream_common import LONGEST2
 from likewise._runtime.threads import run_blocks, single_threaded_blas
+from likewise.kernels import Kernel, check_kernel, kernel_function
 from likewise.metric import row_norms
 from likewise.online._kernel_basis import Arrivals, KernelBasis, KernelState, squared_lengths
 from likewise.online._learner import OnlineMetricLearner

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from likewise._kernel_functions import KERNEL_RULES
 from likewise._loops import StepRule
 from likewise._runtime.validation import (
     Rule,
@@ -23,6 +22,7 @@ from likewise._runtime.validation import (
     warn_user,
 )
 from likewise.constraints import Pairs
+from likewise.kernels import KERNEL_RULES
 from likewise.online._kernel_learner import KernelMetricLearner
 from likewise.online._pair_state import PairState, Projection
 

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import likewise as lw
-from likewise._origin import about, origin_of
+from likewise._numerics.centring import centred, robust_centre
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n", [1, 2, 7, 128])
 def test_it_is_the_lower_median_of_few_rows(n, dtype):
     X = np.random.default_rng(n).normal(size=(n, 3)).astype(dtype)
-    found = origin_of(X)
+    found = robust_centre(X)
     assert found.dtype == dtype
     np.testing.assert_array_equal(found, np.sort(X, axis=0)[(n - 1) // 2])
 
@@ -22,14 +22,14 @@ def test_many_rows_far_off_do_not_move_it_whatever_their_period(n, period):
     X = np.random.default_rng(0).uniform(-1, 1, size=(n, 2))
     X[::period] = 1e9
     X[: n // 10] = -1e9
-    assert np.abs(origin_of(X)).max() < 1
+    assert np.abs(robust_centre(X)).max() < 1
 
 
 def test_nothing_is_copied_for_nothing():
     X = np.arange(6.0, dtype=np.float32).reshape(3, 2)
-    assert about(X, np.zeros(2, dtype=np.float32)) is X
-    assert about(X, np.zeros(2)).dtype == np.float64
-    np.testing.assert_array_equal(about(X, X[1]), X - X[1])
+    assert centred(X, np.zeros(2, dtype=np.float32)) is X
+    assert centred(X, np.zeros(2)).dtype == np.float64
+    np.testing.assert_array_equal(centred(X, X[1]), X - X[1])
 
 
 def with_a_row_far_off(dtype, size):

@@ -1,8 +1,8 @@
-"""The two dense products of every objective in L: rows through L, and slopes back to L.
+"""Blocked matrix products with the same bits for any number of threads.
 
-Both run over fixed blocks of rows in a fixed order, so that the bits do not depend on threads.
-Rows should lie about `origin_of` them: differences are all that counts, and far from zero they
-would drown.
+Every objective in L has two dense products: rows through L, and gradients back to L. Both run over
+fixed blocks of rows, and partial sums are added in a fixed order. Rows should be centred
+(`robust_centre`): only differences matter, and far from zero they would lose digits.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ def map_rows(X: Array, L: Array, n_jobs: int | None) -> Array:
     return mapped
 
 
-def slope_in_components(spread: Array, X: Array, n_jobs: int | None) -> Array:
-    """Return ``2 spreadᵀX``, for slopes `spread` of the mapped rows, which sum to zero."""
-    return 2 * product_over_rows(spread, X, n_jobs)
+def gradient_in_components(gradient: Array, X: Array, n_jobs: int | None) -> Array:
+    """Return ``2 GᵀX`` for the gradient G in the mapped rows, whose columns sum to zero."""
+    return 2 * product_over_rows(gradient, X, n_jobs)
 
 
 def product_over_rows(left: Array, right: Array, n_jobs: int | None) -> Array:

@@ -1,0 +1,1 @@
+"""Numerical helpers that depend on nothing but arrays: centring and blocked matrix products."""
