@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import likewise as lw
-from likewise import _memory
+from likewise._runtime import memory
 from likewise._runtime.memory import UNCHECKED_BYTES, free_memory, require_memory
 
 

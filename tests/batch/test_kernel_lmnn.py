@@ -102,7 +102,7 @@ def test_triplets_with_a_kernel():
 
 def test_too_many_rows_for_the_memory(monkeypatch):
     X, y = data()
-    monkeypatch.setattr(_memory, "free_memory", lambda: 10_000)
+    monkeypatch.setattr(memory, "free_memory", lambda: 10_000)
     monkeypatch.setattr("likewise._runtime.memory.UNCHECKED_BYTES", 0)
     with pytest.raises(MemoryError, match="The kernel of 60 rows"):
         lw.LMNN(2, kernel="rbf").fit(X, y)

@@ -62,8 +62,8 @@ def test_the_estimate_is_about_what_is_taken(case, monkeypatch):
 )
 def test_what_does_not_fit_is_refused(model, sentence, monkeypatch):
     X, y = data(30, 50)
-    monkeypatch.setattr(_memory, "UNCHECKED_BYTES", 0)
-    monkeypatch.setattr(_memory, "free_memory", lambda: 100_000)
+    monkeypatch.setattr(memory, "UNCHECKED_BYTES", 0)
+    monkeypatch.setattr(memory, "free_memory", lambda: 100_000)
     with pytest.raises(MemoryError, match=sentence):
         model.fit(X, y)
 

@@ -208,7 +208,7 @@ def test_bad_parameters_are_refused_by_name(make, sentence, data):
 
 def test_too_much_memory_is_refused(data, monkeypatch):
     _, y = data
-    monkeypatch.setattr(_memory, "free_memory", lambda: 10**6)
+    monkeypatch.setattr(memory, "free_memory", lambda: 10**6)
     monkeypatch.setattr("likewise._runtime.memory.UNCHECKED_BYTES", 0)
     wide = sp.csr_matrix((80, 5000))
     with pytest.raises(MemoryError, match=r"PAM, for .*covariance='full'.* needs about .*diagonal"):
