@@ -91,6 +91,14 @@ def test_cold_is_the_first_call_and_warm_the_second(rival, arrays):
     assert measured["warm_s"] < 0.2
 
 
+def test_a_first_call_above_the_limit_is_not_followed_by_a_warm_one(rival, arrays):
+    limits = {"threads": 1, "budget_s": 30, "warm_below_s": 0.2}
+    measured, _ = call(rival("slow_once"), arrays, **limits)
+    assert measured["warm_s"] >= 0.3
+    measured, _ = call(rival("slow_once"), arrays, **{**limits, "warm_below_s": 5})
+    assert measured["warm_s"] < 0.2
+
+
 def test_peak_memory_is_what_was_asked_for(rival, arrays):
     measured, _ = call(rival("hungry", megabytes=200), arrays, threads=1, budget_s=30)
     assert 10 < measured["baseline_mb"] < 150
