@@ -13,8 +13,10 @@ import numpy as np
 
 import benchmarks.declared  # noqa: F401 - importing it fills the registry
 from benchmarks import data, page, plots
+from benchmarks.base import REGISTRY, Rival
 from benchmarks.environments import ENVIRONMENTS, make
-from benchmarks.harness import HERE, REGISTRY, NoResultError, Rival, call, run
+from benchmarks.harness import HERE, run
+from benchmarks.process import NoResultError, call
 
 RESULTS = HERE / "results"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.harness import OURS, Benchmark, Rival, Target, WrongAnswerError, benchmark
+from benchmarks.base import OURS, Benchmark, Rival, Target, WrongAnswerError, benchmark
 
 
 @benchmark("mcml", datasets=["iris", "standard-wine"], repeats=3, budget_s=120)

@@ -1,157 +1,32 @@
-"""Declare a benchmark, run its rivals alike, and keep what was measured.
+"""Run the rivals of a benchmark under the same conditions, and collect what was measured.
 
 Every rival runs in a fresh process of the same process group, on the same arrays and with the same
-number of threads, and the rivals take turns. A rival that fails, runs out of time, gives a wrong
-answer or is not installed becomes a row that says so.
-
-Turns alone do not make a busy machine fair: with one of two cores taken by others, threads that
-spin while they wait (BLAS, OpenMP) were seen to slow down eight times, and ours two times. So what
-others use is measured during each run, whoever runs; a run waits for a calm moment, and a disturbed
-one is made again, for as long as our patience lasts.
+number of threads, and the rivals take turns. A rival that fails, times out, gives a wrong answer or
+is not installed becomes a row with that status.
 """
 
 from __future__ import annotations
 
 import datetime
-import json
 import os
 import platform
-import resource
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from benchmarks import data, environments, worker
+from benchmarks import data, worker
+from benchmarks.base import Benchmark, WrongAnswerError
+from benchmarks.contention import DISTURBED_CORES, Patience, call_undisturbed
+from benchmarks.process import NoResultError
 
 HERE = Path(__file__).resolve().parent
-OURS = "likewise"
-# Cores that others may use during a run before it counts as disturbed.
-DISTURBED = 0.1
-REGISTRY: dict[str, Benchmark] = {}
-
-Arrays = Mapping[str, NDArray]
-
-
-@dataclass(frozen=True)
-class Rival:
-    """Where a rival's code is: ``file:function`` in `rivals/`, and the environment it needs.
-
-    The function imports what it needs and returns the function to be timed, which takes the
-    prepared arrays and returns arrays.
-    """
-
-    function: str
-    environment: str | None = None
-    options: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Target:
-    """What we want: `times` less than the best rival, or less than `below`, on these data.
-
-    `standard_error` names a fact, that of the measure in one run: what is not twice of that apart
-    is no difference. `row` is whom the target is for, where several rows are ours, and `against`
-    the only rival that counts. `note` is what has to be known to read it.
-    """
-
-    dataset: str
-    measure: str
-    times: float | None = None
-    below: float | None = None
-    standard_error: str | None = None
-    row: str = OURS
-    against: str | None = None
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class Growth:
-    """What to draw: measures over a fact, on logarithmic axes, each beside a power of it."""
-
-    over: str
-    powers: dict[str, float]
-
-
-class Benchmark:
-    """What a declaration says; the decorator `benchmark` adds where and how often it runs."""
-
-    rivals: ClassVar[dict[str, Rival]]
-    # Measures are compared, and less is better in all of them; facts are only shown.
-    measures: ClassVar[Sequence[str]] = ("warm_s", "cold_s", "peak_mb")
-    facts: ClassVar[Sequence[str]] = ("cpu_s", "baseline_mb")
-    # Of these the mean over all runs is shown, of others the median.
-    averaged: ClassVar[Sequence[str]] = ()
-    targets: ClassVar[Sequence[Target]] = ()
-    plot: ClassVar[Growth | None] = None
-    # A first call that takes longer is not followed by a warm call: its time stands for both.
-    warm_below_s: ClassVar[float] = 30
-
-    name: str
-    datasets: Sequence[str]
-    smoke_datasets: Sequence[str]
-    seeds: Sequence[int]
-    repeats: int
-    threads: int
-    budget_s: float
-
-    def prepare(self, X: NDArray, y: NDArray, seed: int) -> Arrays:
-        """Return the arrays that every rival is given."""
-        return {"X": X, "y": y, "seed": np.asarray(seed)}
-
-    def reference(self, arrays: Arrays) -> Any:
-        """Return what `score` needs to know about the right answer, computed once a seed."""
-
-    def score(self, result: Arrays, arrays: Arrays, reference: Any) -> dict[str, float]:
-        """Return our own judgement of a rival's result, or raise `WrongAnswerError`."""
-        raise NotImplementedError
-
-    def rates(self, measured: dict[str, float], arrays: Arrays) -> dict[str, float]:
-        """Return further facts that follow from what was measured."""
-        return {}
-
-
-class WrongAnswerError(Exception):
-    """The rival's result is not an answer to the question."""
-
-
-class NoResultError(Exception):
-    """The rival ended without a result: `status` for the table, and a sentence."""
-
-    def __init__(self, status: str, detail: str) -> None:
-        super().__init__(detail)
-        self.status = status
-
-
-def benchmark(
-    name: str,
-    *,
-    datasets: Sequence[str],
-    smoke: Sequence[str] | None = None,
-    seeds: Sequence[int] = (0,),
-    repeats: int = 5,
-    threads: int = 2,
-    budget_s: float = 120,
-):
-    """Declare a benchmark. `budget_s` is for one run of one rival; `smoke` names what tests run."""
-
-    def declare(cls: type[Benchmark]) -> type[Benchmark]:
-        declared = cls()
-        declared.name, declared.datasets, declared.seeds = name, datasets, seeds
-        declared.smoke_datasets = smoke or datasets[:1]
-        declared.repeats, declared.threads, declared.budget_s = repeats, threads, budget_s
-        REGISTRY[name] = declared
-        return cls
-
-    return declare
 
 
 def run(
@@ -193,109 +68,12 @@ def run(
 
 
 def turns(rivals: Sequence[str], repeats: int) -> list[str]:
-    """Return who runs when: all take turns, and each round begins with the next one."""
+    """Return the order of runs: all take turns, and each round begins with the next rival."""
     order = []
     for turn in range(repeats):
         first = turn % len(rivals)
         order += [*rivals[first:], *rivals[:first]]
     return order
-
-
-def call(
-    rival: Rival,
-    arrays_file: Path,
-    *,
-    threads: int,
-    budget_s: float,
-    warm_below_s: float = Benchmark.warm_below_s,
-) -> tuple[dict, Arrays]:
-    """Run a rival once in a process of its own; return its times and memory, and its result."""
-    if rival.environment and not environments.is_made(rival.environment):
-        raise NoResultError("not installed", f"no environment {rival.environment!r}")
-    file, _, function = rival.function.partition(":")
-    with tempfile.TemporaryDirectory() as folder:
-        job, reply, result = (Path(folder, name) for name in ("job", "reply", "result.npz"))
-        job.write_text(
-            json.dumps(
-                {
-                    "file": str(HERE / "rivals" / f"{file}.py"),
-                    "function": function,
-                    "options": rival.options,
-                    "threads": threads,
-                    "data": str(arrays_file),
-                    "result": str(result),
-                    "reply": str(reply),
-                    "warm_below_s": warm_below_s,
-                }
-            )
-        )
-        with open(Path(folder, "log"), "w+") as log:
-            try:
-                done = subprocess.run(
-                    [environments.python_of(rival.environment), "-I", worker.__file__, job],
-                    stdout=log,
-                    stderr=subprocess.STDOUT,
-                    env={**os.environ, **_thread_limits(threads)},
-                    timeout=budget_s,
-                    check=False,
-                )
-            except subprocess.TimeoutExpired:
-                raise NoResultError("timed out", f"over {budget_s:g} s") from None
-            log.seek(0)
-            last_line = (log.read().strip().splitlines() or [f"exit status {done.returncode}"])[-1]
-        if done.returncode < 0:
-            raise NoResultError("failed", f"killed by signal {-done.returncode}")
-        if done.returncode:
-            missing = last_line.startswith(("ImportError", "ModuleNotFoundError"))
-            raise NoResultError("not installed" if missing else "failed", last_line)
-        with np.load(result) as archive:
-            return json.loads(reply.read_text()), dict(archive)
-
-
-@dataclass
-class Patience:
-    """Seconds that a benchmark may still spend on waiting and on making runs again."""
-
-    left_s: float
-
-    def wait_for_calm(self, window_s: float = 0.5) -> None:
-        """Return once others have used next to nothing for a while, or patience has run out."""
-        calm = False
-        while not calm and self.left_s > 0:
-            before = _cpu_used_by_others()
-            time.sleep(window_s)
-            calm = _cpu_used_by_others() - before <= DISTURBED * window_s
-            self.left_s -= 0 if calm else window_s
-
-
-def call_undisturbed(
-    rival: Rival, arrays_file: Path, *, patience: Patience, **limits: Any
-) -> tuple[dict, Arrays]:
-    """Run a rival until others leave the machine alone; of several runs return the calmest."""
-    calmest = None
-    while True:
-        patience.wait_for_calm()
-        before, started = _cpu_used_by_others(), time.perf_counter()
-        measured, result = call(rival, arrays_file, **limits)
-        took = time.perf_counter() - started
-        measured["others_cores"] = max(0.0, _cpu_used_by_others() - before) / took
-        if calmest is None or measured["others_cores"] < calmest[0]["others_cores"]:
-            calmest = measured, result
-        if measured["others_cores"] <= DISTURBED or patience.left_s <= 0:
-            return calmest
-        patience.left_s -= took
-
-
-def _cpu_used_by_others() -> float:
-    """Return the CPU seconds that this process and its ended children did not use, so far."""
-    try:
-        with open("/proc/stat") as stat:
-            user, nice, system, _, _, *interrupts_and_steal = map(int, stat.readline().split()[1:9])
-    except OSError:  # not Linux: nothing is known, and nothing is repeated
-        return 0.0
-    busy = (user + nice + system + sum(interrupts_and_steal)) / os.sysconf("SC_CLK_TCK")
-    usages = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return busy - sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 def _run_dataset(
@@ -304,7 +82,7 @@ def _run_dataset(
     try:
         X, y = data.load(dataset, smoke=smoke)
     except (OSError, ValueError) as error:
-        _say(f"{bench.name} · {dataset}: no data ({error})")
+        _log(f"{bench.name} · {dataset}: no data ({error})")
         return [
             _row(dataset, None, name, [], NoResultError("no data", str(error)))
             for name in bench.rivals
@@ -337,7 +115,7 @@ def _run_dataset(
                     ended[name] = error
                 else:
                     runs[name].append(measured)
-                _say(f"{bench.name} · {dataset} · {name}: {_in_short(name, runs, ended)}")
+                _log(f"{bench.name} · {dataset} · {name}: {_summary(name, runs, ended)}")
     return [
         _row(dataset, X.shape, name, runs[name], ended.get(name), bench.averaged)
         for name in bench.rivals
@@ -352,13 +130,13 @@ def _row(
     ended: NoResultError | None,
     averaged: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return one line of the table: each number's middle and spread over the calm runs, if any."""
+    """Return one row of the table: medians, means and ranges over the undisturbed runs, if any."""
     row = {"dataset": dataset, "shape": shape, "rival": name, "status": "ok", "detail": ""}
     if ended:
         return {**row, "status": ended.status, "detail": str(ended), "values": {}}
-    calm = [run for run in runs if run["others_cores"] <= DISTURBED] or runs
+    undisturbed = [run for run in runs if run["others_cores"] <= DISTURBED_CORES] or runs
     numbers = {
-        key: [run[key] for run in (runs if key in averaged else calm)]
+        key: [run[key] for run in (runs if key in averaged else undisturbed)]
         for key in runs[0]
         if key != "versions"
     }
@@ -375,17 +153,12 @@ def _row(
     return {**row, "values": values, "versions": runs[0]["versions"]}
 
 
-def _in_short(name: str, runs: dict[str, list[dict]], ended: dict[str, NoResultError]) -> str:
+def _summary(name: str, runs: dict[str, list[dict]], ended: dict[str, NoResultError]) -> str:
     if name in ended:
         return f"{ended[name].status} ({ended[name]})"
     return "{warm_s:.3g} s, {peak_mb:.0f} MB, others used {others_cores:.2f} cores".format(
         **runs[name][-1]
     )
-
-
-def _thread_limits(threads: int) -> dict[str, str]:
-    libraries = ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB_MAXIMUM", "NUMEXPR")
-    return {f"{library}_NUM_THREADS": str(threads) for library in libraries}
 
 
 def _commit() -> str:
@@ -407,5 +180,5 @@ def _cpu_model() -> str:
         return platform.processor() or platform.machine()
 
 
-def _say(line: str) -> None:
+def _log(line: str) -> None:
     print(line, file=sys.stderr, flush=True)

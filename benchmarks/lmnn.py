@@ -6,15 +6,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
-from benchmarks.harness import (
-    OURS,
-    Benchmark,
-    Growth,
-    Rival,
-    Target,
-    WrongAnswerError,
-    benchmark,
-)
+from benchmarks.base import OURS, Benchmark, Growth, Rival, Target, WrongAnswerError, benchmark
 
 N_NEIGHBORS = 3
 MNIST_SIZES = [f"mnist-164-{n}" for n in (2000, 5000, 10000, 20000)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.harness import OURS, Benchmark, Rival, Target, WrongAnswerError, benchmark
+from benchmarks.base import OURS, Benchmark, Rival, Target, WrongAnswerError, benchmark
 
 VOTES, PASSES, ENERGY = "LMNN, 3-NN", "LMNN of 3 passes, 3-NN", "LMNN, energy"
 METRICS = "LMNN, a metric a class, 3-NN"

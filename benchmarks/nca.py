@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.harness import OURS, Benchmark, Rival, Target, WrongAnswerError, benchmark
+from benchmarks.base import OURS, Benchmark, Rival, Target, WrongAnswerError, benchmark
 
 # More rows, fewer steps: the rival would need ten minutes for 50.
 MOST_STEPS = {14_000: 2}

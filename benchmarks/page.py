@@ -8,7 +8,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import DISTURBED, OURS
+from benchmarks.base import OURS
+from benchmarks.contention import DISTURBED_CORES
 
 Results = dict[str, Any]
 
@@ -204,7 +205,7 @@ def _table(results: Results, dataset: str) -> list[str]:
 
 
 def _is_disturbed(row: dict) -> bool:
-    return row["values"].get("others_cores", {"median": 0.0})["median"] > DISTURBED
+    return row["values"].get("others_cores", {"median": 0.0})["median"] > DISTURBED_CORES
 
 
 def _split(results: Results, dataset: str, name: str = OURS) -> tuple[dict, list[dict]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.harness import OURS, Benchmark, Rival, Target, WrongAnswerError, benchmark
+from benchmarks.base import OURS, Benchmark, Rival, Target, WrongAnswerError, benchmark
 from benchmarks.rivals.with_numpy import kernel_pola, pair_stream
 
 WIDTHS = (16, 64, 164, 256, 768)

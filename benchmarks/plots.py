@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import OURS
+from benchmarks.base import OURS
 
 Results = dict[str, Any]
 

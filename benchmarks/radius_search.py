@@ -6,7 +6,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
-from benchmarks.harness import OURS, Benchmark, Rival, Target, WrongAnswerError, benchmark
+from benchmarks.base import OURS, Benchmark, Rival, Target, WrongAnswerError, benchmark
 
 N_TARGETS = 3
 

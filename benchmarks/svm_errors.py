@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from benchmarks.base import OURS, Benchmark, Rival, Target, WrongAnswerError, benchmark
 from benchmarks.data import SMOKE_ROWS
-from benchmarks.harness import OURS, Benchmark, Rival, Target, WrongAnswerError, benchmark
 
 # Rows in all → rows of the part to learn from, where the data come in two parts.
 LEARNED_FROM = {10992: 7494, 9298: 7291, 70000: 60000, 6435: 4435, 267: 80, 20000: 16000}

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from benchmarks import data, environments
 from benchmarks.__main__ import CHECKS
+from benchmarks.base import Rival
 from benchmarks.environments import ENVIRONMENTS, Environment, is_made, make
-from benchmarks.harness import Rival, call
+from benchmarks.process import call
 
 
 def test_every_requirement_is_pinned_and_every_environment_checked():

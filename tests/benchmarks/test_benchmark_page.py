@@ -4,7 +4,7 @@ import json
 
 import pytest
 from benchmarks import page
-from benchmarks.harness import OURS
+from benchmarks.base import OURS
 
 
 def row(rival, seconds=None, megabytes=100.0, dataset="letter"):

@@ -4,7 +4,8 @@ import benchmarks.declared  # noqa: F401 - importing it fills the registry
 import numpy as np
 import pytest
 from benchmarks import data, page
-from benchmarks.harness import OURS, REGISTRY, WrongAnswerError, run
+from benchmarks.base import OURS, REGISTRY, WrongAnswerError
+from benchmarks.harness import run
 
 
 @pytest.mark.parametrize("name", REGISTRY)

@@ -2,7 +2,7 @@
 
 import pytest
 from benchmarks import plots
-from benchmarks.harness import OURS
+from benchmarks.base import OURS
 
 
 def row(n_rows, search_s, rival=OURS, status="ok"):
