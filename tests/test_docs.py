@@ -13,7 +13,7 @@ from test_readme import assert_command_exists, commands_in, public_estimators
 
 import likewise as lw
 from likewise import base, datasets, evaluation, testing
-from likewise._voting import NeighborVoter
+from likewise.base import NeighborVoter
 from likewise.cli import main
 
 DOCS = Path(__file__).parent.parent / "docs"

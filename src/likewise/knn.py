@@ -21,8 +21,7 @@ from likewise._runtime.validation import (
     none,
     one_of,
 )
-from likewise._voting import NeighborVoter
-from likewise.base import fitting, transform_centred
+from likewise.base import NeighborVoter, fitting, transform_centred
 from likewise.neighbors import nearest
 from likewise.neighbors._rows import ALGORITHMS, Algorithm
 

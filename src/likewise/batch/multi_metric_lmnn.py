@@ -26,8 +26,7 @@ from likewise._runtime.validation import (
     positive,
     strictly_between,
 )
-from likewise._voting import NeighborVoter
-from likewise.base import fitting
+from likewise.base import NeighborVoter, fitting
 from likewise.batch._lmnn_memory import require_memory_for_lmnn
 from likewise.batch._lmnn_problem import ImpostorsByCluster, LMNNProblem
 from likewise.batch._lmnn_rows import CentredRows, Coordinates

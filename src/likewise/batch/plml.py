@@ -20,8 +20,7 @@ from likewise._runtime.validation import (
     non_negative,
     shown,
 )
-from likewise._voting import NeighborVoter
-from likewise.base import fitting
+from likewise.base import NeighborVoter, fitting
 from likewise.batch._mixture import Mixture
 from likewise.batch._start import size_of
 from likewise.constraints import triplets

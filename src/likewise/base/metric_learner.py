@@ -1,156 +1,26 @@
-"""The contract that every estimator keeps, and the only door to scikit-learn's machinery."""
+"""Metric learners: estimators whose result is a linear map."""
 
 from __future__ import annotations
 
 import functools
-import os
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, ParamSpec, Self, TypeVar, cast
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from likewise import _files
 from likewise._numerics.centring import centred
-from likewise._runtime.progress import progress
 from likewise._runtime.threads import run_blocks, single_threaded_blas
-from likewise._runtime.validation import (
-    Rule,
-    TableLike,
-    check_labelled,
-    check_parameters,
-    check_rows,
-    warn_user,
-)
+from likewise._runtime.validation import TableLike, check_rows
+from likewise.base.learner import Learner
 from likewise.metric import row_norms
-from likewise.solvers import Iteration, Solution
-
-try:  # scikit-learn 1.9 brought callbacks; older releases work without them.
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
-except ImportError:
-
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stands in where scikit-learn has no callbacks."""
-
-    def with_callbacks(method: Any) -> Any:
-        """Leave `method` as it is."""
-        return method
-
-
-__all__ = ["Learner", "MetricLearner", "check_labelled", "check_rows", "fitting"]
 
 Array = NDArray[Any]
-Arguments = ParamSpec("Arguments")
-Result = TypeVar("Result")
 
 _MAP_BLOCK = 4096  # rows mapped at a time
-
-_HOW_IT_ENDED = {
-    "max_iter": "stopped after max_iter={n_iter} iterations without converging",
-    "stalled": "could not make further progress after {n_iter} iterations before converging",
-    "interrupted": "was interrupted after {n_iter} iterations; the best metric so far is kept",
-}
-
-
-def fitting(fit: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """Wrap a fitting method: check the parameters first, and let scikit-learn's callbacks watch.
-
-    Every public method that learns wears this decorator.
-    """
-
-    @with_callbacks  # type: ignore[untyped-decorator]
-    @functools.wraps(fit)
-    def watched(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
-        self._check_parameters()
-        if not hasattr(self, "_init_callback_context"):
-            return fit(self, X, *args, **kwargs)
-        task = self._init_callback_context(max_subtasks=getattr(self, "max_iter", 0))
-        task.call_on_fit_task_begin(estimator=self, X=X)
-        fitted = fit(self, X, *args, **kwargs)
-        task.call_on_fit_task_end(estimator=self, X=X, reconstruction_attributes={})
-        return fitted
-
-    return cast("Callable[Arguments, Result]", watched)
-
-
-class Learner(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
-    """What all estimators share: parameter rules, files, and a report of how the fit ended."""
-
-    _rules: ClassVar[Mapping[str, Rule]] = {}
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        _files.register(cls)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a safetensors file, which `likewise.load` reads.
-
-        Parameters
-        ----------
-        path : str or path
-            The file; it appears whole or not at all.
-        """
-        _files.save(self, path)
-
-    def _check_parameters(self) -> None:
-        values = {name: getattr(self, name) for name in self._rules}
-        check_parameters(type(self).__name__, values, self._rules)
-
-    def _solve(
-        self,
-        solver: Callable[..., Solution],
-        problem: Any,
-        start: Array | None,
-        fitted: Callable[[Array], dict[str, Any]],
-        *,
-        max_iter: int | None = None,
-        **options: Any,
-    ) -> Solution:
-        """Run `solver` under the eyes of the progress bar and of scikit-learn's callbacks.
-
-        `fitted` turns a point of the solver into the attributes of a model that could be used if
-        learning stopped there. `max_iter` stands in for the parameter where that may be None. Sets
-        what the solver has to say of its end, and warns unless it converged.
-        """
-        title, shown = type(self).__name__, bool(self.verbose)
-        max_iter = max_iter or self.max_iter
-        # Held here once: to limit BLAS anew in every product of a small problem takes longer
-        # than the product.
-        with single_threaded_blas(), progress(title, max_iter, shown=shown) as report:
-
-            def watcher(iteration: Iteration) -> bool:
-                report(iteration.number, objective=iteration.value)
-                return self._call_back(functools.partial(fitted, iteration.x))
-
-            found = solver(problem, start, max_iter=max_iter, watcher=watcher, **options)
-        if found.status == "failed":
-            raise ValueError(
-                f"{type(self).__name__} found no finite objective at its start "
-                f"({found.value}); the features may be too large: scale them."
-            )
-        if found.status != "converged":
-            how = _HOW_IT_ENDED[found.status].format(n_iter=found.n_iter)
-            if found.gap is not None:
-                how += f" (proved: at most {found.gap:.2g} of the objective from the optimum)"
-            warn_user(f"{type(self).__name__} {how}.", ConvergenceWarning)
-        self.objective_ = float(found.value)
-        self.n_iter_ = found.n_iter
-        self.converged_ = found.status == "converged"
-        self.history_ = dict(found.history)
-        return found
-
-    def _call_back(self, fitted: Callable[[], dict[str, Any]]) -> bool:
-        """Tell scikit-learn's callbacks that an iteration is over; True asks to stop."""
-        task = getattr(self, "_callback_fit_ctx", None)
-        if task is None:
-            return False
-        step = task.subcontext(task_name="iteration")
-        step.call_on_fit_task_begin(estimator=self)
-        return bool(step.call_on_fit_task_end(estimator=self, reconstruction_attributes=fitted))
 
 
 class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):  # type: ignore[misc]

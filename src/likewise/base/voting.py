@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
 from likewise._runtime.validation import TableLike, at_least, check_parameters
-from likewise.base import Learner
+from likewise.base.learner import Learner
 from likewise.neighbors import vote
 
 Array = NDArray[Any]

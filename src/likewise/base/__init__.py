@@ -1,0 +1,16 @@
+"""The contract of every estimator, and the only module that uses scikit-learn's machinery."""
+
+from likewise._runtime.validation import check_labelled, check_rows
+from likewise.base.learner import Learner, fitting
+from likewise.base.metric_learner import MetricLearner, transform_centred
+from likewise.base.voting import NeighborVoter
+
+__all__ = [
+    "Learner",
+    "MetricLearner",
+    "NeighborVoter",
+    "check_labelled",
+    "check_rows",
+    "fitting",
+    "transform_centred",
+]
