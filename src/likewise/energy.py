@@ -27,7 +27,8 @@ from likewise._runtime.validation import (
     positive,
     yes_or_no,
 )
-from likewise.base import Learner, fitting, transform_centred
+from likewise.base import Learner, fitting
+from likewise.base.metric_learner import transform_centred
 from likewise.batch import LMNN
 from likewise.constraints import target_neighbors
 from likewise.neighbors import nearest

@@ -21,7 +21,8 @@ from likewise._runtime.validation import (
     none,
     one_of,
 )
-from likewise.base import NeighborVoter, fitting, transform_centred
+from likewise.base import NeighborVoter, fitting
+from likewise.base.metric_learner import transform_centred
 from likewise.neighbors import nearest
 from likewise.neighbors._rows import ALGORITHMS, Algorithm
 

@@ -7,8 +7,8 @@ from sklearn.datasets import load_iris
 
 import likewise as lw
 from likewise.constraints import random_pairs
-from likewise.evaluation import TunedC, tune_C
 from likewise.knn import MetricKNN
+from likewise.online import TunedC, tune_C
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 from likewise._runtime.validation import check_labelled, check_rows
 from likewise.base.learner import Learner, fitting
-from likewise.base.metric_learner import MetricLearner, transform_centred
+from likewise.base.metric_learner import MetricLearner
 from likewise.base.voting import NeighborVoter
 
 __all__ = [
@@ -12,5 +12,4 @@ __all__ = [
     "check_labelled",
     "check_rows",
     "fitting",
-    "transform_centred",
 ]

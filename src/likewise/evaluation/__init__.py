@@ -2,12 +2,11 @@
 
 from likewise.evaluation.comparison import compare
 from likewise.evaluation.knn_error import KNNError, knn_error
-from likewise.evaluation.methods import METHODS
 from likewise.evaluation.rank import effective_dimension
 from likewise.evaluation.results import Comparison, MethodResult
 from likewise.evaluation.scoring import PairScorer, pair_scorer
-from likewise.evaluation.tuning import TunedC, tune_C
 from likewise.evaluation.verification import VerificationCurve, verification_curve
+from likewise.methods import METHODS
 
 __all__ = [
     "METHODS",
@@ -15,12 +14,10 @@ __all__ = [
     "KNNError",
     "MethodResult",
     "PairScorer",
-    "TunedC",
     "VerificationCurve",
     "compare",
     "effective_dimension",
     "knn_error",
     "pair_scorer",
-    "tune_C",
     "verification_curve",
 ]

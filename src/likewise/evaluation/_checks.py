@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from likewise._runtime.validation import Rule, at_least, check_finite, check_parameters, positive
-from likewise.evaluation.methods import METHODS
+from likewise.methods import METHODS
 
 _RULES = {
     "n_neighbors": at_least(1),

@@ -9,6 +9,7 @@ from likewise.online.paum import PAUM
 from likewise.online.perceptron import Perceptron
 from likewise.online.pola import POLA
 from likewise.online.second_order_perceptron import SecondOrderPerceptron
+from likewise.online.tuning import TunedC, tune_C
 
 __all__ = [
     "AROW",
@@ -20,4 +21,6 @@ __all__ = [
     "PAMetric",
     "Perceptron",
     "SecondOrderPerceptron",
+    "TunedC",
+    "tune_C",
 ]

@@ -100,7 +100,7 @@ def tune_C(  # noqa: N802 - C is the field's name
     --------
     >>> import likewise as lw
     >>> from likewise.constraints import random_pairs
-    >>> from likewise.evaluation import tune_C
+    >>> from likewise.online import tune_C
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> pairs, same = random_pairs(y, 240, random_state=0)
