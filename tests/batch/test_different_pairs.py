@@ -110,13 +110,13 @@ def test_the_gap_certifies_what_a_longer_run_finds(learner):
     learner = clone(learner).set_params(random_state=0, tol=1e-6, max_iter=5000)
     best = learner.fit(X, y)
     assert best.converged_
-    assert 0 <= best.gap_ <= 1e-6
+    assert 0 <= best.duality_gap_ <= 1e-6
     learner = clone(learner).set_params(max_iter=2)
     with pytest.warns(ConvergenceWarning, match="stopped after max_iter=2 .* from the optimum"):
         early = learner.fit(X, y)
     assert early.objective_ < best.objective_
     if not isinstance(learner, lw.DMLEig):  # its gap is not a share of the objective alone
-        assert best.objective_ <= early.objective_ * (1 + early.gap_)
+        assert best.objective_ <= early.objective_ * (1 + early.duality_gap_)
 
 
 @pytest.mark.parametrize("spread", [SumOfDistances(), SoftMinimum(0.3)])

@@ -72,7 +72,7 @@ def test_the_certificate_is_never_above_the_optimum(solver, seed):
     bounds = model.history_["lower_bound"]
     assert (bounds <= optimum * (1 + 1e-6)).all()
     assert bounds[-1] > (0.99 if solver == "lbfgs" else 0.1) * optimum
-    assert model.gap_ == pytest.approx(1 - bounds[-1] / model.objective_)
+    assert model.duality_gap_ == pytest.approx(1 - bounds[-1] / model.objective_)
 
 
 def test_shrinkage_finds_its_optimum_and_ends_at_the_start_metric(small):

@@ -165,7 +165,7 @@ def test_an_interrupt_before_anything_is_known_keeps_the_start(monkeypatch, solv
         model = lw.LMNN(solver=solver, n_passes=2).fit(X, y)
     assert not model.converged_
     assert np.isnan(model.objective_)
-    assert model.gap_ == 1  # nothing is proved
+    assert model.duality_gap_ == 1  # nothing is proved
     M = model.mahalanobis_matrix()
     np.testing.assert_allclose(M, M[0, 0] * np.eye(3), atol=1e-9 * M[0, 0])
 
@@ -194,7 +194,7 @@ def interrupted(X, y):
         model = lw.MultiMetricLMNN(scale=1.0, tol=1e-6).fit(X, y)
     assert len(caught) == 1
     assert not model.converged_
-    assert 0 < model.gap_ <= 1
+    assert 0 < model.duality_gap_ <= 1
     assert set(model.predict(X)) == set(y)
     return model
 
@@ -232,4 +232,4 @@ def test_an_objective_of_nothing_is_convergence():
     model = lw.LMNN(1).fit(np.column_stack([random.normal(size=60), y]), y)
     assert model.converged_
     assert model.objective_ <= 1e-12 * model.history_["objective"][0]
-    assert model.gap_ == 1
+    assert model.duality_gap_ == 1

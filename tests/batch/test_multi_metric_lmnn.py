@@ -111,7 +111,7 @@ def test_the_optimum_of_the_semidefinite_programme(clusters):
     best = optimum(X, y, model.clusters_, 1, 0.5, 1.0)
     assert model.converged_
     assert best * (1 - 1e-6) <= model.objective_ <= best * (1 + 1e-3)
-    assert model.objective_ * (1 - model.gap_) <= best * (1 + 1e-6)
+    assert model.objective_ * (1 - model.duality_gap_) <= best * (1 + 1e-6)
     assert model.objective_ == pytest.approx(
         loop_objective(X, y, model.clusters_, model.components_, 1, 0.5, 1.0), rel=1e-9
     )

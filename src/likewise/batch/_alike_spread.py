@@ -121,7 +121,7 @@ class AlikeSpreadLearner(PairLearner):
             fitted=lambda x: {"components_": components(x).astype(dtype)},
             tol=self.tol,
         )
-        self.gap_ = float(found.gap or 0.0)
+        self.duality_gap_ = float(found.gap or 0.0)
         return self._keep(components(found.x), dtype)
 
     def _require_seen(self, rows: Array, pairs: Pairs, seen: Callable[[Array], bool]) -> None:

@@ -41,7 +41,7 @@ class DMLEig(AlikeSpreadLearner):
     max_iter : int
         Steps of the solver.
     tol : float
-        Stop when `gap_` is at most this.
+        Stop when `duality_gap_` is at most this.
     random_state : int, RandomState or None
         Draws pairs.
     verbose : bool
@@ -55,7 +55,7 @@ class DMLEig(AlikeSpreadLearner):
         The smoothed minimum.
     mu_ : float
         μ.
-    gap_ : float
+    duality_gap_ : float
         Frank and Wolfe's gap: the maximum is at most this above `objective_`, as a share of that or
         of the mean square distance by which the slope weighs pairs, whichever is larger.
     n_iter_, converged_, history_ : int, bool, dict

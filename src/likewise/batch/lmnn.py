@@ -64,7 +64,7 @@ class LMNN(KernelMetric):
         \big[m + D(i,j) - D(i,l)\big]_+\Big],
 
     with weights :math:`c_i` of the rows (1 by default), the push μ and the margin m. In M this is
-    convex, and `gap_` proves how far the result is from the optimum.
+    convex, and `duality_gap_` proves how far the result is from the optimum.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class LMNN(KernelMetric):
         are multiplied by it, but what `shrinkage` adds is not.
     n_components : int, optional
         Rows of L; fewer than features learn a map to fewer dimensions directly. The problem is
-        then not convex, and `gap_` only a bound.
+        then not convex, and `duality_gap_` only a bound.
     init : {"pca", "identity", "fda"} or array of shape (n_components, n_features)
         The start metric, which also chooses the targets. A good multiple of it is found first. An
         array says by its rows how many components there are.
@@ -125,11 +125,11 @@ class LMNN(KernelMetric):
     objective_ : float
         ε of `components_` for X as it was given, over all impostors (with the shrinkage, if any);
         nan if an interrupt came before it was known.
-    gap_ : float
+    duality_gap_ : float
         (objective - lower bound) / objective: the result is at most this share above the optimum;
         1 says that nothing is proved.
     converged_ : bool
-        Whether `gap_` is at most `tol`, or the objective is 0 but for rounding (1e-12 of its
+        Whether `duality_gap_` is at most `tol`, or the objective is 0 but for rounding (1e-12 of its
         start), of which there is no other proof; with fewer components than features whether
         steps no longer helped; with `validation_fraction` whether learning ended by itself.
     n_iter_ : int
@@ -152,7 +152,7 @@ class LMNN(KernelMetric):
     >>> lmnn = lw.LMNN(n_neighbors=3).fit(X, y)
     >>> lmnn.transform(X).shape
     (150, 4)
-    >>> bool(lmnn.gap_ <= lmnn.tol)
+    >>> bool(lmnn.duality_gap_ <= lmnn.tol)
     True
     """
 
@@ -320,7 +320,7 @@ class LMNN(KernelMetric):
                 if found.status == "interrupted":
                     break
         self.n_iter_, self.scale_ = n_iter, data.scale
-        self.gap_ = 1.0 if found.gap is None else found.gap
+        self.duality_gap_ = 1.0 if found.gap is None else found.gap
         self._interrupted = found.status == "interrupted"
         self.__dict__.update(known)
         return self._keep(canonical_form(L)[:n_components] * data.scale, dtype)

@@ -37,7 +37,7 @@ class MMC(AlikeSpreadLearner):
     max_iter : int
         Steps of the solver.
     tol : float
-        Stop when `gap_` is at most this.
+        Stop when `duality_gap_` is at most this.
     random_state : int, RandomState or None
         Draws pairs.
     verbose : bool
@@ -49,7 +49,7 @@ class MMC(AlikeSpreadLearner):
         L, eigenvalues of M descending.
     objective_ : float
         The sum of distances of different pairs.
-    gap_ : float
+    duality_gap_ : float
         The maximum is at most this share of `objective_` above it.
     n_iter_, converged_, history_ : int, bool, dict
         How the solver ended, and ``history_["objective"]`` step by step.

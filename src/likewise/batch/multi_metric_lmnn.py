@@ -50,7 +50,7 @@ class MultiMetricLMNN(NeighborVoter):
     The squared distance to a row is measured by the metric of that row's cluster c,
     :math:`\hat D(x, x_j) = (x - x_j)^\top M_{c(j)} (x - x_j)`. All metrics minimise LMNN's
     objective together, which makes their distances comparable; they begin with the single metric
-    of `LMNN`. The problem is convex, and `gap_` proves how far the result is from the optimum.
+    of `LMNN`. The problem is convex, and `duality_gap_` proves how far the result is from the optimum.
     There is no single map and no symmetric distance: it is a classifier.
 
     Parameters
@@ -84,7 +84,7 @@ class MultiMetricLMNN(NeighborVoter):
         The cluster of each training row.
     classes_ : array of shape (n_classes,)
         The labels in sorted order.
-    objective_, gap_, converged_, n_iter_, history_, scale_
+    objective_, duality_gap_, converged_, n_iter_, history_, scale_
         As in `LMNN`, for all metrics together.
 
     References
@@ -210,7 +210,7 @@ class MultiMetricLMNN(NeighborVoter):
         """Take the single metric for all clusters, as far as it came; return the L of each."""
         self.objective_, self.n_iter_, self.converged_ = single.objective_, single.n_iter_, False
         # What was proved is true of single metrics only.
-        self.gap_ = 1.0
+        self.duality_gap_ = 1.0
         nothing = np.zeros_like(single.history_["lower_bound"])
         self.history_ = {**single.history_, "lower_bound": nothing}
         return np.stack([single.components_] * n_clusters)
@@ -269,7 +269,7 @@ class MultiMetricLMNN(NeighborVoter):
             margin=self.margin,
             judge=error if len(held) else None,
         )
-        self.gap_ = 1.0 if found.gap is None else found.gap
+        self.duality_gap_ = 1.0 if found.gap is None else found.gap
         return components(found.x)
 
     def _clusters_of(self, X: Array, codes: Index) -> Index:
