@@ -44,8 +44,8 @@ class DMLEig(AlikeSpreadLearner):
         Stop when `duality_gap_` is at most this.
     random_state : int, RandomState or None
         Draws pairs.
-    verbose : bool
-        Show progress.
+    verbose : int
+        1 shows progress.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class DMLEig(AlikeSpreadLearner):
         max_iter: int = 1000,
         tol: float = 1e-3,
         random_state: int | np.random.RandomState | None = None,
-        verbose: bool = False,
+        verbose: int = 0,
     ) -> None:
         self.smoothing = smoothing
         self.shrinkage = shrinkage

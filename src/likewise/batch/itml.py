@@ -74,8 +74,8 @@ class ITML(PairLearner):
         sum of the changes, over the sum of the Euclidean norms before and after.
     random_state : int, RandomState or None
         Draws pairs.
-    verbose : bool
-        Show progress.
+    verbose : int
+        1 shows progress.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class ITML(PairLearner):
         max_iter: int = 10_000,
         tol: float = 1e-3,
         random_state: int | np.random.RandomState | None = None,
-        verbose: bool = False,
+        verbose: int = 0,
     ) -> None:
         self.gamma = gamma
         self.prior = prior

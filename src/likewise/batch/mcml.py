@@ -36,8 +36,8 @@ class MCML(MetricLearner):
         Stop when `optimality_` is at most this.
     n_jobs : int, optional
         Threads; None uses all cores.
-    verbose : bool
-        Show progress.
+    verbose : int
+        1 shows progress.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class MCML(MetricLearner):
         max_iter: int = 500,
         tol: float = 1e-4,
         n_jobs: int | None = None,
-        verbose: bool = False,
+        verbose: int = 0,
     ) -> None:
         self.max_iter = max_iter
         self.tol = tol

@@ -40,8 +40,8 @@ class MMC(AlikeSpreadLearner):
         Stop when `duality_gap_` is at most this.
     random_state : int, RandomState or None
         Draws pairs.
-    verbose : bool
-        Show progress.
+    verbose : int
+        1 shows progress.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class MMC(AlikeSpreadLearner):
         max_iter: int = 1000,
         tol: float = 1e-4,
         random_state: int | np.random.RandomState | None = None,
-        verbose: bool = False,
+        verbose: int = 0,
     ) -> None:
         self.diagonal = diagonal
         self.shrinkage = shrinkage

@@ -64,8 +64,8 @@ class NCA(MetricLearner):
         Draws the mini-batches.
     n_jobs : int, optional
         Threads; None uses all cores.
-    verbose : bool
-        Show progress.
+    verbose : int
+        1 shows progress.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class NCA(MetricLearner):
         tol: float = 1e-6,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
-        verbose: bool = False,
+        verbose: int = 0,
     ) -> None:
         self.n_components = n_components
         self.init = init

@@ -68,8 +68,8 @@ class PLML(NeighborVoter):
         Begins the clusters.
     n_jobs : int, optional
         Threads; None uses all cores.
-    verbose : bool
-        Show progress.
+    verbose : int
+        1 shows progress.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class PLML(NeighborVoter):
         tol: float = 1e-4,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
-        verbose: bool = False,
+        verbose: int = 0,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.n_metrics = n_metrics
