@@ -150,7 +150,11 @@ SQUARE = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
 @pytest.mark.parametrize(
     ("options", "X", "sentence"),
     [
-        ({"gamma": 0}, SQUARE, "gamma=0 is not allowed: ITML needs a finite number above 0"),
+        (
+            {"slack_weight": 0},
+            SQUARE,
+            "slack_weight=0 is not allowed: ITML needs a finite number above 0",
+        ),
         ({"bounds": (2, 1)}, SQUARE, r"bounds=\(2, 1\) is not allowed: ITML needs 0 < u < l"),
         ({"bounds": (1, 1)}, SQUARE, r"bounds=\(1, 1\) is not allowed"),
         ({"bounds": (0, 1)}, SQUARE, r"bounds=\(0, 1\) is not allowed"),

@@ -328,8 +328,8 @@ def assert_equal_bits(found, expected):
 @pytest.mark.parametrize(
     ("params", "words"),
     [
-        ({"gamma": -0.1}, "gamma=-0.1"),
-        ({"gamma": np.nan}, "gamma=nan"),
+        ({"relaxation": -0.1}, "relaxation=-0.1"),
+        ({"relaxation": np.nan}, "relaxation=nan"),
         ({"beta": 0.0}, "beta=0.0"),
         ({"beta": 1.0}, "beta=1.0"),
         ({"max_iter": 0}, "max_iter=0"),

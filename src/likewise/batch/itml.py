@@ -57,8 +57,8 @@ class ITML(PairLearner):
 
     Parameters
     ----------
-    gamma : float
-        γ: the price of slack. Large values insist on the bounds.
+    slack_weight : float
+        γ: the weight of the slack. Large values enforce the bounds.
     prior : "identity", "covariance" or array of shape (n_features, n_features)
         :math:`M_0`; ``"covariance"`` is the inverse of the covariance of X.
     bounds : "percentiles" or (u, l)
@@ -105,7 +105,7 @@ class ITML(PairLearner):
 
     _rules: ClassVar = {
         **PairLearner._rules,
-        "gamma": positive(),
+        "slack_weight": positive(),
         "prior": either(one_of("identity", "covariance"), matrix()),
         "bounds": either(one_of("percentiles"), Rule("two distances (u, l)", _is_two_numbers)),
         "tol": non_negative(),
@@ -113,7 +113,7 @@ class ITML(PairLearner):
 
     def __init__(
         self,
-        gamma: float = 1.0,
+        slack_weight: float = 1.0,
         *,
         prior: Literal["identity", "covariance"] | ArrayLike = "identity",
         bounds: Literal["percentiles"] | ArrayLike = "percentiles",
@@ -123,7 +123,7 @@ class ITML(PairLearner):
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
-        self.gamma = gamma
+        self.slack_weight = slack_weight
         self.prior = prior
         self.bounds = bounds
         self.n_pairs = n_pairs
@@ -156,7 +156,7 @@ class ITML(PairLearner):
             np.divide(V, size, out=V),
             np.where(same, 1.0, -1.0),
             np.square(np.where(same, upper, lower) / size),
-            float(self.gamma),
+            float(self.slack_weight),
         )
         found = self._solve(
             bregman_cycles,

@@ -129,9 +129,10 @@ class LMNN(KernelMetric):
         (objective - lower bound) / objective: the result is at most this share above the optimum;
         1 says that nothing is proved.
     converged_ : bool
-        Whether `duality_gap_` is at most `tol`, or the objective is 0 but for rounding (1e-12 of its
-        start), of which there is no other proof; with fewer components than features whether
-        steps no longer helped; with `validation_fraction` whether learning ended by itself.
+        Whether `duality_gap_` is at most `tol`, or the objective is 0 up to rounding (1e-12 of its
+        start), where no bound is available; with fewer components than features, whether further
+        steps brought no decrease; with `validation_fraction`, whether early stopping ended the
+        fit.
     n_iter_ : int
         Iterations of all passes.
     scale_ : float

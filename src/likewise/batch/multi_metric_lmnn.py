@@ -50,7 +50,7 @@ class MultiMetricLMNN(NeighborVoter):
     The squared distance to a row is measured by the metric of that row's cluster c,
     :math:`\hat D(x, x_j) = (x - x_j)^\top M_{c(j)} (x - x_j)`. All metrics minimise LMNN's
     objective together, which makes their distances comparable; they begin with the single metric
-    of `LMNN`. The problem is convex, and `duality_gap_` proves how far the result is from the optimum.
+    of `LMNN`. The problem is convex, and `duality_gap_` bounds the distance to the optimum.
     There is no single map and no symmetric distance: it is a classifier.
 
     Parameters

@@ -29,7 +29,7 @@ class LogDetProblem:
     V : array of shape (n_constraints, n_features)
         Differences of two rows.
     sign, bounds : arrays of shape (n_constraints,)
-    gamma : float
+    slack_weight : float
         Weight of the slack.
     """
 
@@ -37,7 +37,7 @@ class LogDetProblem:
     V: Array
     sign: Array
     bounds: Array
-    gamma: float
+    slack_weight: float
     multipliers: Array = field(init=False)
     reciprocals: Array = field(init=False)
 
@@ -56,8 +56,8 @@ class LogDetProblem:
             self.sign,
             self.multipliers,
             self.reciprocals,
-            share=self.gamma / (self.gamma + 1),
-            softness=1 / self.gamma,
+            share=self.slack_weight / (self.slack_weight + 1),
+            softness=1 / self.slack_weight,
         )
 
     def value(self, M: Array) -> float:
@@ -71,4 +71,4 @@ class LogDetProblem:
         log_ratio = 2 * float(np.log(np.diag(root) / np.diag(self._root)).sum())
         trace = float(np.vdot(self._inverse, M))
         of_slack = float((slack - np.log(slack) - 1).sum())
-        return trace - log_ratio - len(M) + self.gamma * of_slack
+        return trace - log_ratio - len(M) + self.slack_weight * of_slack

@@ -53,8 +53,9 @@ class POLA(KernelMetricLearner):
 
     Parameters
     ----------
-    gamma : float
-        The relaxation γ: 0 where a metric can separate the pairs, more where answers are noisy.
+    relaxation : float
+        γ, added to the denominator of the step: 0 where a metric separates the pairs, larger for
+        noisy pairs.
     kernel : None, "linear", "rbf", "poly" or callable
         A callable takes two tables of rows and returns their kernel values, shape (n, m).
     kernel_params : dict, optional
@@ -68,7 +69,7 @@ class POLA(KernelMetricLearner):
     beta : float
         Between 0 and 1: the loss that `fit` and `fit_pairs` tolerate.
     max_iter : int
-        At most so many sweeps of `fit` and `fit_pairs` over the pairs. With ``gamma=0`` losses
+        At most so many sweeps of `fit` and `fit_pairs` over the pairs. With ``relaxation=0`` losses
         above `beta` after them cause a warning; with more, where pairs need not be separable, it
         is how long to learn.
     scale : "auto" or float
@@ -113,7 +114,7 @@ class POLA(KernelMetricLearner):
     """
 
     _rules: ClassVar = {
-        "gamma": non_negative(),
+        "relaxation": non_negative(),
         **KERNEL_RULES,
         "budget": either(none(), at_least(1)),
         "tol": Rule(
@@ -132,7 +133,7 @@ class POLA(KernelMetricLearner):
 
     def __init__(
         self,
-        gamma: float = 0.0,
+        relaxation: float = 0.0,
         *,
         kernel: str | Callable[..., Any] | None = None,
         kernel_params: dict[str, Any] | None = None,
@@ -147,7 +148,7 @@ class POLA(KernelMetricLearner):
         record_every: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.gamma = gamma
+        self.relaxation = relaxation
         self.kernel = kernel
         self.kernel_params = kernel_params
         self.budget = budget
@@ -164,7 +165,7 @@ class POLA(KernelMetricLearner):
     # -- the algorithm ---------------------------------------------------------------------------
 
     def _step_rule(self) -> StepRule:
-        return StepRule("PA", slack=float(self.gamma))
+        return StepRule("PA", slack=float(self.relaxation))
 
     def _projection(self) -> Projection:
         return "each"
@@ -190,7 +191,8 @@ class POLA(KernelMetricLearner):
             settled = self.n_updates_ == updates
         self.converged_ = bool(settled and worst <= self.beta)
         self.update_bound_ = self._update_bound(X, pairs) if self.converged_ else np.inf
-        if not self.converged_ and self.gamma == 0:  # γ > 0 asks for passes, not for separation
+        # With a relaxation, separation is not expected.
+        if not self.converged_ and self.relaxation == 0:
             warn_user(
                 f"POLA stopped after {counted(self.n_iter_, 'sweep')} with a loss of {worst:.3g} "
                 f"on some pair, above beta={self.beta:g}: the pairs may not be separable, or need "
@@ -202,6 +204,6 @@ class POLA(KernelMetricLearner):
     def _update_bound(self, X: Array, pairs: Pairs) -> float:
         """Return R(‖M*‖² + b*²)/β² of the separating model (M, b)/(1 - β)."""
         lengths2 = self._squared_lengths(X, pairs.index)
-        R = 1 + (lengths2.max() * self.scale_**2) ** 2 + self.gamma
+        R = 1 + (lengths2.max() * self.scale_**2) ** 2 + self.relaxation
         size2 = np.square(self._state.dense()).sum() + self._state.b**2
         return float(R * size2 / (self.beta * (1 - self.beta)) ** 2)
