@@ -35,7 +35,7 @@ METRICS = {
 # These measure by several metrics at once: they are classifiers, and have no single map.
 SEVERAL = {
     "MultiMetricLMNN": partial(lw.MultiMetricLMNN, 3, validation_fraction=0.2, random_state=0),
-    "PLML": partial(lw.PLML, 3, shrinkage=0.1, random_state=0),
+    "PLML": partial(lw.PLML, 3, regularization=0.1, random_state=0),
 }
 
 digits = load("digits")

@@ -139,7 +139,7 @@ def fits() -> dict[str, Fit]:
         "fda": of_labels(lw.FDA()),
         "lmnn": of_labels(lw.LMNN(), small, small_y),
         "lmnn-float32": of_labels(lw.LMNN(n_components=8, n_passes=2), single, small_y),
-        "lmnn-penalty": of_labels(lw.LMNN(shrinkage=0.1, init="fda"), sample_weight=weights),
+        "lmnn-penalty": of_labels(lw.LMNN(regularization=0.1, init="fda"), sample_weight=weights),
         "lmnn-validation": of_labels(
             lw.LMNN(validation_fraction=0.2, random_state=0), small, small_y
         ),
@@ -147,7 +147,7 @@ def fits() -> dict[str, Fit]:
         "lmnn-kernel": of_labels(lw.LMNN(**rbf)),
         "lmnn-triplets": lambda: (lw.LMNN().fit_triplets(wine, triplets.index), wine),
         "multi-metric-lmnn": of_labels(lw.MultiMetricLMNN()),
-        "nca": of_labels(lw.NCA(shrinkage=0.01), small, small_y),
+        "nca": of_labels(lw.NCA(regularization=0.01), small, small_y),
         "nca-adam": of_labels(
             lw.NCA(2, solver="adam", max_iter=20, batch_size=64, random_state=0), small, small_y
         ),

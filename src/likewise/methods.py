@@ -28,7 +28,7 @@ METHODS: dict[str, Callable[[], MetricLearner]] = {
     "RCA": RCA,
     "FDA": FDA,
     "LMNN": LMNN,
-    "NCA": partial(NCA, shrinkage=0.01, tol=3e-4),
+    "NCA": partial(NCA, regularization=0.01, tol=3e-4),
     "ITML": partial(ITML, 0.3, tol=0.05, random_state=0),
     "MCML": partial(MCML, tol=1e-2),
     "MMC": partial(MMC, random_state=0),

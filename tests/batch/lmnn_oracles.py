@@ -29,7 +29,7 @@ def by_the_formula(X, y, targets, M, push=0.5, margin=1.0, weights=None):
     return (1 - push) * pull + push * push_
 
 
-def by_cvxpy(X, y, targets, push=0.5, margin=1.0, shrinkage=None):
+def by_cvxpy(X, y, targets, push=0.5, margin=1.0, regularization=None):
     """Return the least value over all metrics, from a solver that knows nothing of ours."""
     d = X.shape[1]
     M = cp.Variable((d, d), PSD=True)
@@ -41,8 +41,8 @@ def by_cvxpy(X, y, targets, push=0.5, margin=1.0, shrinkage=None):
             triplets += [outer[i, j] - outer[i, k] for k in range(len(X)) if y[k] != y[i]]
     flat = cp.vec(M, order="C")
     value = (1 - push) * near @ flat + push * cp.sum(cp.pos(margin + np.array(triplets) @ flat))
-    if shrinkage is not None:
-        centre, strength = shrinkage
+    if regularization is not None:
+        centre, strength = regularization
         value += strength / 2 * cp.sum_squares(M - centre)
     problem = cp.Problem(cp.Minimize(value))
     problem.solve(solver="CLARABEL")

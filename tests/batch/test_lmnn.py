@@ -75,13 +75,15 @@ def test_the_certificate_is_never_above_the_optimum(solver, seed):
     assert model.duality_gap_ == pytest.approx(1 - bounds[-1] / model.objective_)
 
 
-def test_shrinkage_finds_its_optimum_and_ends_at_the_start_metric(small):
+def test_regularization_finds_its_optimum_and_ends_at_the_start_metric(small):
     X, y, targets, _ = small
-    start = lw.LMNN(scale=1.0, max_iter=1, shrinkage=1e9, tol=1e3).fit(X, y).mahalanobis_matrix()
+    start = (
+        lw.LMNN(scale=1.0, max_iter=1, regularization=1e9, tol=1e3).fit(X, y).mahalanobis_matrix()
+    )
     np.testing.assert_allclose(start, start[0, 0] * np.eye(3), atol=1e-6 * start[0, 0])
     strength = 2 * 0.3 * len(X) / np.square(start).sum()
-    optimum = by_cvxpy(X, y, targets, shrinkage=(start, strength))
-    model = lw.LMNN(scale=1.0, shrinkage=0.3, tol=1e-4).fit(X, y)
+    optimum = by_cvxpy(X, y, targets, regularization=(start, strength))
+    model = lw.LMNN(scale=1.0, regularization=0.3, tol=1e-4).fit(X, y)
     assert model.objective_ == pytest.approx(optimum, rel=1e-3)
     assert (model.history_["lower_bound"] <= optimum * (1 + 1e-6)).all()
     free = lw.LMNN(scale=1.0).fit(X, y).mahalanobis_matrix()
@@ -89,10 +91,12 @@ def test_shrinkage_finds_its_optimum_and_ends_at_the_start_metric(small):
     assert nearer
 
 
-def test_shrinkage_holds_every_pass_to_the_start_metric():
+def test_regularization_holds_every_pass_to_the_start_metric():
     X, y = overlapping(90, 4, seed=2)
-    settings = {"scale": 1.0, "shrinkage": 0.3}
-    start = lw.LMNN(scale=1.0, max_iter=1, shrinkage=1e9, tol=1e3).fit(X, y).mahalanobis_matrix()
+    settings = {"scale": 1.0, "regularization": 0.3}
+    start = (
+        lw.LMNN(scale=1.0, max_iter=1, regularization=1e9, tol=1e3).fit(X, y).mahalanobis_matrix()
+    )
     first = lw.LMNN(**settings).fit(X, y)
     both = lw.LMNN(**settings, n_passes=2).fit(X, y)
     M = both.mahalanobis_matrix()

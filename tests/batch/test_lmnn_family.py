@@ -131,7 +131,7 @@ def test_callbacks_are_given_the_model_so_far(model):
     "options",
     [
         {},
-        {"shrinkage": 0.3},
+        {"regularization": 0.3},
         {"n_passes": 2},
         {"n_components": 2},
         {"init": np.diag([1.0, 3.0, 0.2, 2.0])},
@@ -158,14 +158,15 @@ def test_the_scale_inside_changes_nothing_outside(options):
         np.testing.assert_allclose(other.mahalanobis_matrix(), M, atol=0.05 * np.abs(M).max())
 
 
-def test_the_margin_is_a_unit_that_shrinkage_does_not_share():
+def test_the_margin_is_a_unit_that_regularization_does_not_share():
     X, y = data(90)
     one, three = (lw.LMNN(2, margin=m, tol=1e-4).fit(X, y) for m in (1.0, 3.0))
     assert three.objective_ == pytest.approx(3 * one.objective_, rel=2e-4)
     M = one.mahalanobis_matrix()
     np.testing.assert_allclose(three.mahalanobis_matrix(), 3 * M, atol=0.05 * M.max())
     held, less = (
-        lw.LMNN(2, margin=m, shrinkage=rho, tol=1e-4).fit(X, y) for m, rho in ((1, 0.1), (3, 0.3))
+        lw.LMNN(2, margin=m, regularization=rho, tol=1e-4).fit(X, y)
+        for m, rho in ((1, 0.1), (3, 0.3))
     )
     assert less.objective_ == pytest.approx(3 * held.objective_, rel=2e-4)
 

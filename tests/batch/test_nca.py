@@ -38,7 +38,7 @@ def test_objective_is_the_papers_and_no_worse_than_scikit_learns(load):
 
 def test_where_it_converges_the_slope_is_zero():
     X, y = standardised(load_iris)
-    nca = lw.NCA(shrinkage=0.01, tol=1e-13, max_iter=1000).fit(X, y)
+    nca = lw.NCA(regularization=0.01, tol=1e-13, max_iter=1000).fit(X, y)
     assert nca.converged_
     objective = NCAObjective(NeighbourChoice.of(X, y), 0.01)
     slope = objective.value_and_gradient(nca.components_)[1]
@@ -54,9 +54,11 @@ def test_history_rises_to_the_objective():
     assert len(nca.history_["objective"]) == nca.n_iter_ + 1
 
 
-def test_shrinkage_keeps_distances_small():
+def test_regularization_keeps_distances_small():
     X, y = standardised(load_wine)
-    sizes = [np.linalg.norm(lw.NCA(shrinkage=s).fit(X, y).components_) for s in (0.0, 1e-3, 1e-1)]
+    sizes = [
+        np.linalg.norm(lw.NCA(regularization=s).fit(X, y).components_) for s in (0.0, 1e-3, 1e-1)
+    ]
     assert sizes[0] > 1.5 * sizes[1] > 2 * sizes[2]
 
 
@@ -70,11 +72,11 @@ def test_every_start_leads_somewhere_better(init):
 
 def test_mini_batches_get_about_as_far():
     X, y = standardised(load_wine)
-    whole = lw.NCA(2, shrinkage=1e-3, solver="lbfgs").fit(X, y)
+    whole = lw.NCA(2, regularization=1e-3, solver="lbfgs").fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         batches = lw.NCA(
-            2, shrinkage=1e-3, solver="adam", batch_size=32, max_iter=60, tol=0, random_state=0
+            2, regularization=1e-3, solver="adam", batch_size=32, max_iter=60, tol=0, random_state=0
         ).fit(X, y)
     objective = NCAObjective(NeighbourChoice.of(X, y), 1e-3)
     reached = -objective.value_and_gradient(batches.components_)[0]
@@ -107,7 +109,10 @@ def test_units_of_the_data_do_not_matter():
         ({"init": [[1, 2], [3]]}, "init has rows of different lengths, but a matrix is needed"),
         ({"init": [["one", 2, 3, 4]]}, "init holds 'one', but only real numbers are allowed"),
         ({"init": np.zeros((2, 4))}, "init is zero everywhere"),
-        ({"shrinkage": -1}, "shrinkage=-1 is not allowed: NCA needs a finite number of at least 0"),
+        (
+            {"regularization": -1},
+            "regularization=-1 is not allowed: NCA needs a finite number of at least 0",
+        ),
         ({"solver": "sgd"}, "solver='sgd' is not allowed: NCA needs one of 'auto', 'lbfgs'"),
         ({"batch_size": 0}, "batch_size=0 is not allowed"),
     ],

@@ -61,7 +61,7 @@ def test_objective_and_gradient_are_those_of_loops():
     X, codes = random.normal(size=(14, 3)), np.arange(14) % 2
     W = nearest_shares(random.normal(size=(14, 2)))
     told = triplets(X, codes, 2, 2)
-    objective = LocalMarginObjective(X, W, told, shrinkage=0.3, pull=0.2)
+    objective = LocalMarginObjective(X, W, told, regularization=0.3, pull=0.2)
     factors = random.normal(size=(2, 3, 3))
 
     def local(i, j):

@@ -87,11 +87,11 @@ def test_log_sums_and_their_slope_are_those_of_loops(components):
     assert back - there == pytest.approx(2 * np.vdot(found.slope, step), rel=1e-6)
 
 
-@pytest.mark.parametrize("shrinkage", [0.0, 0.3])
+@pytest.mark.parametrize("regularization", [0.0, 0.3])
 @pytest.mark.parametrize("scale", [0.5, 5.0], ids=["dense", "mostly negligible"])
-def test_the_gradient_is_the_slope(scale, shrinkage):
+def test_the_gradient_is_the_slope(scale, regularization):
     X, codes = labelled(n_rows=150)
-    objective = NCAObjective(NeighbourChoice.of(X, codes), shrinkage)
+    objective = NCAObjective(NeighbourChoice.of(X, codes), regularization)
     random = np.random.default_rng(0)
     L, step = scale * random.normal(size=(4, 5)), 1e-6 * random.normal(size=(4, 5))
     there, back = (objective.value_and_gradient(L + sign * step)[0] for sign in (1, -1))
@@ -102,7 +102,7 @@ def test_the_gradient_is_the_slope(scale, shrinkage):
 @pytest.mark.usefixtures("share")
 def test_batches_add_up_to_all_rows(components):
     X, codes = labelled(n_rows=60)
-    objective = NCAObjective(NeighbourChoice.of(X, codes), shrinkage=0.1)
+    objective = NCAObjective(NeighbourChoice.of(X, codes), regularization=0.1)
     value, slope = objective.value_and_gradient(components)
     parts = [
         objective.batch_value_and_gradient(components, batch)

@@ -63,7 +63,7 @@ class LMNNMatrixProblem:
             self._slope = self._slope + objective.slope_in_matrix(change)
         self._weights = costs
         value, slope = costs.value, self._slope
-        if self.problem.shrinkage is not None:
-            value += self.problem.shrinkage.value(M)
-            slope = slope + self.problem.shrinkage.slope(M)
+        if self.problem.penalty is not None:
+            value += self.problem.penalty.value(M)
+            slope = slope + self.problem.penalty.slope(M)
         return value, np.asarray(slope)

@@ -11,7 +11,7 @@ from scipy.optimize import minimize_scalar
 
 from likewise import _loops, neighbors
 from likewise.neighbors._rows import Algorithm
-from likewise.objectives import GroupedPairs, LargeMargin, Shrinkage
+from likewise.objectives import GroupedPairs, LargeMargin, QuadraticPenalty
 from likewise.solvers import Look
 
 Array = NDArray[Any]
@@ -158,21 +158,21 @@ class LMNNProblem:
         Data, targets and weights; its far pairs are replaced by the working set.
     find : FindImpostors
         The exact search.
-    shrinkage : Shrinkage or None
+    penalty : QuadraticPenalty or None
         A pull of M towards a metric.
     """
 
     def __init__(
-        self, objective: LargeMargin, find: FindImpostors, shrinkage: Shrinkage | None = None
+        self, objective: LargeMargin, find: FindImpostors, penalty: QuadraticPenalty | None = None
     ) -> None:
-        self.objective, self.find, self.shrinkage = objective, find, shrinkage
-        self._bound = objective.bound(shrinkage)
+        self.objective, self.find, self.penalty = objective, find, penalty
+        self._bound = objective.bound(penalty)
         self._slack = _FIRST_SLACK
         self._found: _Found | None = None
 
     def rounded(self, width: float) -> _Rounded:
         """Return the objective of the working set, its hinges rounded over `width`."""
-        return _Rounded(replace(self.objective, width=width), self.shrinkage)
+        return _Rounded(replace(self.objective, width=width), self.penalty)
 
     def look(self, L: Array, width: float) -> Look | None:
         """Search all impostors at L, keep those near as the working set, and bound the optimum."""
@@ -194,7 +194,7 @@ class LMNNProblem:
             self.objective = replace(self.objective, far=far)
             self._found = _Found(L, near, far_distances)
         near, far_distances = self._found.near, self._found.far
-        extra = 0.0 if self.shrinkage is None else self.shrinkage.value(L.T @ L)
+        extra = 0.0 if self.penalty is None else self.penalty.value(L.T @ L)
         bound = self._bound(objective, near, far_distances)
         return Look(
             value=replace(objective, width=0.0).costs(near, far_distances).value + extra,
@@ -231,26 +231,26 @@ class _Found(NamedTuple):
 
 
 class _Rounded:
-    """The working set's objective and the shrinkage, as one function of L."""
+    """The working set's objective and the penalty, as one function of L."""
 
-    def __init__(self, objective: LargeMargin, shrinkage: Shrinkage | None) -> None:
-        self.objective, self.shrinkage = objective, shrinkage
+    def __init__(self, objective: LargeMargin, penalty: QuadraticPenalty | None) -> None:
+        self.objective, self.penalty = objective, penalty
 
     def value_and_gradient(self, L: Array) -> tuple[float, Array]:
         value, gradient = self.objective.value_and_gradient(L)
-        if self.shrinkage is not None:
+        if self.penalty is not None:
             M = L.T @ L
-            value += self.shrinkage.value(M)
-            gradient = gradient + 2 * L @ self.shrinkage.slope(M)
+            value += self.penalty.value(M)
+            gradient = gradient + 2 * L @ self.penalty.slope(M)
         return value, gradient
 
 
-def shrinkage_to(L: Array, strength: float) -> Shrinkage | None:
+def penalty_towards(L: Array, strength: float) -> QuadraticPenalty | None:
     """Return ``strength ‖M - M₀‖² / ‖M₀‖²`` for the metric M₀ of L; None if it is nothing."""
     if not strength:
         return None
     centre = L.T @ L
-    return Shrinkage(centre, 2 * strength / float(np.square(centre).sum()))
+    return QuadraticPenalty(centre, 2 * strength / float(np.square(centre).sum()))
 
 
 def best_multiple(objective: LargeMargin, find: FindImpostors, Z: Array) -> float:

@@ -37,7 +37,7 @@ from likewise.batch._lmnn_problem import (
     FindImpostors,
     LMNNProblem,
     best_multiple,
-    shrinkage_to,
+    penalty_towards,
 )
 from likewise.batch._lmnn_rows import CentredRows, Coordinates
 from likewise.batch._lmnn_told import LabelTeacher, Teacher, Told, TripletTeacher
@@ -47,7 +47,7 @@ from likewise.constraints import as_triplets
 from likewise.kernels import KERNEL_RULES
 from likewise.metric import canonical_components, canonical_form
 from likewise.neighbors._rows import ALGORITHMS, Algorithm
-from likewise.objectives import GroupedPairs, LargeMargin, Shrinkage
+from likewise.objectives import GroupedPairs, LargeMargin, QuadraticPenalty
 from likewise.solvers import Solution, projected_subgradient, working_set_lbfgs
 
 Array = NDArray[Any]
@@ -74,7 +74,7 @@ class LMNN(KernelMetric):
         μ, between 0 and 1: how much impostors count beside targets.
     margin : float
         m: how much farther, in squared distance, impostors should be. A unit: M and `objective_`
-        are multiplied by it, but what `shrinkage` adds is not.
+        are multiplied by it, but what `regularization` adds is not.
     n_components : int, optional
         Rows of L; fewer than features learn a map to fewer dimensions directly. The problem is
         then not convex, and `duality_gap_` only a bound.
@@ -84,9 +84,9 @@ class LMNN(KernelMetric):
     scale : "auto" or float
         What X is multiplied by inside. "auto" makes the median squared distance to the targets 1.
         It changes nothing but `scale_`: the start metric is put at its best multiple anyway.
-    shrinkage : float
-        Adds ``shrinkage · n · ‖M - M₀‖² / ‖M₀‖²``, with M₀ the start metric at its best multiple
-        and n the sum of the weights: keeps M near M₀ where rows are few.
+    regularization : float
+        Strength of the penalty ``regularization · n · ‖M - M₀‖² / ‖M₀‖²``, with M₀ the start metric
+        at its best multiple and n the sum of the weights. Useful for small samples.
     n_passes : int
         How often targets are chosen anew under the metric learned so far, and learning resumes.
     solver : {"auto", "lbfgs", "projected"}
@@ -123,8 +123,8 @@ class LMNN(KernelMetric):
     components_ : array of shape (n_components, n_features)
         L, for X as it was given.
     objective_ : float
-        ε of `components_` for X as it was given, over all impostors (with the shrinkage, if any);
-        nan if an interrupt came before it was known.
+        ε of `components_` for X as it was given, over all impostors, with the penalty if there is
+        one; nan if an interrupt came before it was evaluated.
     duality_gap_ : float
         (objective - lower bound) / objective: the result is at most this share above the optimum;
         1 says that nothing is proved.
@@ -164,7 +164,7 @@ class LMNN(KernelMetric):
         "n_components": either(none(), at_least(1)),
         "init": start_rule("pca", "identity", "fda"),
         "scale": either(one_of("auto"), positive()),
-        "shrinkage": non_negative(),
+        "regularization": non_negative(),
         "n_passes": at_least(1),
         "solver": one_of("auto", "lbfgs", "projected"),
         "neighbors": one_of(*ALGORITHMS),
@@ -185,7 +185,7 @@ class LMNN(KernelMetric):
         n_components: int | None = None,
         init: str | ArrayLike = "pca",
         scale: str | float = "auto",
-        shrinkage: float = 0.0,
+        regularization: float = 0.0,
         n_passes: int = 1,
         solver: str = "auto",
         neighbors: Algorithm = "auto",
@@ -205,7 +205,7 @@ class LMNN(KernelMetric):
         self.n_components = n_components
         self.init = init
         self.scale = scale
-        self.shrinkage = shrinkage
+        self.regularization = regularization
         self.n_passes = n_passes
         self.solver = solver
         self.neighbors = neighbors
@@ -311,12 +311,12 @@ class LMNN(KernelMetric):
             data = data.scaled(float(scale))
             objective = self._objective(data, told)
             L = L * best_multiple(objective, told.find, data.mapped(L, self.n_jobs))
-            shrinkage = shrinkage_to(L, self.shrinkage * float(told.weights.sum()))
+            penalty = penalty_towards(L, self.regularization * float(told.weights.sum()))
             for pass_number in range(n_passes):
                 if pass_number:
                     told = teacher.tell(data.mapped(L, self.n_jobs))
                     objective = self._objective(data, told)
-                found, L = self._pass(objective, told.find, shrinkage, L, held_out, data, fitted)
+                found, L = self._pass(objective, told.find, penalty, L, held_out, data, fitted)
                 n_iter += found.n_iter
                 if found.status == "interrupted":
                     break
@@ -330,7 +330,7 @@ class LMNN(KernelMetric):
         self,
         objective: LargeMargin,
         find: FindImpostors,
-        shrinkage: Shrinkage | None,
+        penalty: QuadraticPenalty | None,
         L: Array,
         held_out: HeldOut | None,
         data: CentredRows,
@@ -338,15 +338,15 @@ class LMNN(KernelMetric):
     ) -> tuple[Solution, Array]:
         """Minimise over metrics for targets as they are now."""
         if self.solver == "projected":
-            return self._pass_on_matrices(LMNNProblem(objective, find, shrinkage), L, fitted)
-        alike = shrinkage is None
+            return self._pass_on_matrices(LMNNProblem(objective, find, penalty), L, fitted)
+        alike = penalty is None
         coordinates = (Coordinates.pulled_alike if alike else Coordinates.as_they_are)(objective)
         judge = None
         if held_out is not None:
             judge = HeldOutError(held_out, data, coordinates.forth, self.n_neighbors, self.n_jobs)
         found = self._solve(
             working_set_lbfgs,
-            LMNNProblem(replace(objective, X=coordinates.X), find, shrinkage),
+            LMNNProblem(replace(objective, X=coordinates.X), find, penalty),
             L @ coordinates.back,
             fitted=lambda x: fitted(x @ coordinates.forth),
             tol=self.tol,

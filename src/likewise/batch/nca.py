@@ -48,7 +48,7 @@ class NCA(MetricLearner):
     init : "auto", "identity", "pca", "fda" or array of shape (n_components, n_features)
         The L to begin with. ``"auto"`` is the identity, or the principal axes if there are fewer
         components than features, in units in which features have mean square 1.
-    shrinkage : float
+    regularization : float
         s: what large distances cost, which keeps L from fitting every single row. 0 is the paper's.
     solver : "lbfgs", "adam" or "auto"
         All rows at every step, or steps on mini-batches of rows, each compared with all rows.
@@ -88,7 +88,7 @@ class NCA(MetricLearner):
     >>> from sklearn.datasets import load_wine
     >>> X, y = load_wine(return_X_y=True)
     >>> X = (X - X.mean(axis=0)) / X.std(axis=0)
-    >>> nca = lw.NCA(n_components=2, shrinkage=1e-3).fit(X, y)
+    >>> nca = lw.NCA(n_components=2, regularization=1e-3).fit(X, y)
     >>> nca.transform(X).shape
     (178, 2)
     """
@@ -96,7 +96,7 @@ class NCA(MetricLearner):
     _rules: ClassVar = {
         "n_components": either(none(), at_least(1)),
         "init": start_rule("auto", "identity", "pca", "fda"),
-        "shrinkage": non_negative(),
+        "regularization": non_negative(),
         "solver": one_of("auto", "lbfgs", "adam"),
         "batch_size": at_least(1),
         "max_iter": either(none(), at_least(1)),
@@ -109,7 +109,7 @@ class NCA(MetricLearner):
         n_components: int | None = None,
         *,
         init: Literal["auto", "identity", "pca", "fda"] | ArrayLike = "auto",
-        shrinkage: float = 0.0,
+        regularization: float = 0.0,
         solver: Literal["auto", "lbfgs", "adam"] = "auto",
         batch_size: int = 1024,
         max_iter: int | None = None,
@@ -120,7 +120,7 @@ class NCA(MetricLearner):
     ) -> None:
         self.n_components = n_components
         self.init = init
-        self.shrinkage = shrinkage
+        self.regularization = regularization
         self.solver = solver
         self.batch_size = batch_size
         self.max_iter = max_iter
@@ -155,7 +155,7 @@ class NCA(MetricLearner):
         solver, options = self._solver(len(X))
         found = self._solve(
             solver,
-            NCAObjective(rows, self.shrinkage),
+            NCAObjective(rows, self.regularization),
             start * size,
             fitted=lambda L: {"components_": (L / size).astype(X.dtype)},
             **options,

@@ -58,7 +58,7 @@ class PLML(NeighborVoter):
         How alike the mixtures of neighbouring rows should be.
     ridge : float
         How evenly a row should mix the anchors.
-    shrinkage : float
+    regularization : float
         What large basis metrics cost.
     max_iter : int
         Steps of L-BFGS.
@@ -103,7 +103,7 @@ class PLML(NeighborVoter):
         "n_metrics": at_least(1),
         "smoothness": non_negative(),
         "ridge": non_negative(),
-        "shrinkage": non_negative(),
+        "regularization": non_negative(),
         "max_iter": at_least(1),
         "tol": non_negative(),
         "n_jobs": job_count(),
@@ -116,7 +116,7 @@ class PLML(NeighborVoter):
         n_metrics: int = 5,
         smoothness: float = 10.0,
         ridge: float = 1.0,
-        shrinkage: float = 1e-3,
+        regularization: float = 1e-3,
         max_iter: int = 200,
         tol: float = 1e-4,
         random_state: int | np.random.RandomState | None = None,
@@ -127,7 +127,7 @@ class PLML(NeighborVoter):
         self.n_metrics = n_metrics
         self.smoothness = smoothness
         self.ridge = ridge
-        self.shrinkage = shrinkage
+        self.regularization = regularization
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
@@ -191,7 +191,9 @@ class PLML(NeighborVoter):
         }
         found = self._solve(
             lbfgs,
-            LocalMarginObjective(rows, weights, told, self.shrinkage, _PULL, n_jobs=self.n_jobs),
+            LocalMarginObjective(
+                rows, weights, told, self.regularization, _PULL, n_jobs=self.n_jobs
+            ),
             np.tile(np.eye(n_features) / np.sqrt(n_features), (self.n_metrics, 1, 1)),
             fitted=lambda factors: {**known, "_factors": factors, "factors_": factors / size},
             tol=self.tol,

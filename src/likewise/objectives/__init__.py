@@ -9,7 +9,7 @@ from likewise.objectives.different_pairs import (
 )
 from likewise.objectives.energy import energies
 from likewise.objectives.large_margin import GroupedPairs, LargeMargin
-from likewise.objectives.large_margin_bound import Bound, LargeMarginBound, Shrinkage
+from likewise.objectives.large_margin_bound import Bound, LargeMarginBound, QuadraticPenalty
 from likewise.objectives.local_margin import LocalMarginObjective
 from likewise.objectives.logdet import LogDetProblem
 from likewise.objectives.margin import MarginProblem
@@ -34,9 +34,9 @@ __all__ = [
     "NCAObjective",
     "NeighbourChoice",
     "PairObjective",
+    "QuadraticPenalty",
     "SeveralMetrics",
     "SeveralMetricsBound",
-    "Shrinkage",
     "SoftMinimum",
     "SumOfDistances",
     "TripletObjective",

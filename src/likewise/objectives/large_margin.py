@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from likewise import _loops
 from likewise._numerics.products import gradient_in_components, map_rows
-from likewise.objectives.large_margin_bound import Bound, LargeMarginBound, Shrinkage
+from likewise.objectives.large_margin_bound import Bound, LargeMarginBound, QuadraticPenalty
 
 Array = NDArray[Any]
 Index = NDArray[np.int64]
@@ -158,9 +158,11 @@ class LargeMargin:
             n_jobs=self.n_jobs,
         )
 
-    def bound(self, shrinkage: Shrinkage | None = None) -> Callable[[Any, Reals, Reals], Bound]:
-        """Return what bounds this objective, and a `shrinkage` besides, over all metrics."""
-        return LargeMarginBound(self.X, self.pull_slope(), shrinkage, self.n_jobs)
+    def bound(
+        self, penalty: QuadraticPenalty | None = None
+    ) -> Callable[[Any, Reals, Reals], Bound]:
+        """Return what bounds this objective, plus a `penalty`, over all metrics."""
+        return LargeMarginBound(self.X, self.pull_slope(), penalty, self.n_jobs)
 
     def pull_slope(self) -> Array:
         """Return the slope of the pull in M, the same for every M."""

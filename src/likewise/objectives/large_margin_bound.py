@@ -39,7 +39,7 @@ class Bound(NamedTuple):
     proved: float
 
 
-class Shrinkage(NamedTuple):
+class QuadraticPenalty(NamedTuple):
     """``strength/2 ‖M - centre‖²``, the pull towards a metric."""
 
     centre: Array
@@ -72,7 +72,7 @@ class LargeMarginBound:
     X : array of shape (n_rows, n_features)
     pull : array of shape (n_features, n_features)
         P.
-    shrinkage : Shrinkage or None
+    penalty : QuadraticPenalty or None
         What the objective has besides.
     n_jobs : int or None
         Threads; None uses all cores.
@@ -82,10 +82,10 @@ class LargeMarginBound:
         self,
         X: Array,
         pull: Array,
-        shrinkage: Shrinkage | None = None,
+        penalty: QuadraticPenalty | None = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.pull, self.shrinkage, self.n_jobs = pull, shrinkage, n_jobs
+        self.pull, self.penalty, self.n_jobs = pull, penalty, n_jobs
         with single_threaded_blas():
             values, vectors = eigh(pull)
         pulled = values > _EMPTY * max(float(values[-1]), 0.0) * len(values)
@@ -97,7 +97,7 @@ class LargeMarginBound:
 
     def __call__(self, objective: LargeMargin, near: Reals, far: Reals) -> Bound:
         """Return what the slopes of the objective's hinges prove at these squared distances."""
-        if self.shrinkage is None and self._free.shape[1]:
+        if self.penalty is None and self._free.shape[1]:
             pairs = objective.far
             felt = self.felt(pairs.rows, pairs.cols)
             objective, far = replace(objective, far=pairs.chosen(felt)), far[felt]
@@ -105,14 +105,14 @@ class LargeMarginBound:
         dual = -objective.margin * float(slopes.far.sum())
         Q = objective.slope_in_matrix(slopes)
         with single_threaded_blas():
-            if self.shrinkage is not None:
-                return self._with_shrinkage(self.shrinkage, dual, Q)
+            if self.penalty is not None:
+                return self._with_penalty(self.penalty, dual, Q)
             least = self.least(Q)
         return Bound(dual, dual if least >= -1 else dual / -least)
 
-    def _with_shrinkage(self, shrinkage: Shrinkage, dual: float, Q: Array) -> Bound:
+    def _with_penalty(self, penalty: QuadraticPenalty, dual: float, Q: Array) -> Bound:
         def proved(s: float) -> float:
-            return s * dual + shrinkage.least(self.pull + s * Q)
+            return s * dual + penalty.least(self.pull + s * Q)
 
         whole = proved(1.0)
         part = minimize_scalar(

@@ -20,8 +20,8 @@ Array = NDArray[Any]
 class LocalMarginObjective:
     """Triplets under ``D_i = Σ_b W_ib ‖L_b(x_i - ·)‖²``, each anchor with its own mixture.
 
-    ``Σ loss(1 + D_i(i,j) - D_i(i,k)) + pull Σ D_i(i,j) + shrinkage Σ_b ‖L_bᵀL_b‖²``, means over
-    triplets in place of sums.
+    ``Σ loss(1 + D_i(i,j) - D_i(i,k)) + pull Σ D_i(i,j) + regularization Σ_b ‖L_bᵀL_b‖²``, with
+    means over triplets in place of sums.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class LocalMarginObjective:
     weights : array of shape (n_rows, n_metrics)
         W: the mixture of each row.
     triplets : Triplets
-    shrinkage, pull : float
+    regularization, pull : float
     loss : Loss
     n_jobs : int or None
     """
@@ -37,7 +37,7 @@ class LocalMarginObjective:
     X: Array
     weights: Array
     triplets: Triplets
-    shrinkage: float
+    regularization: float
     pull: float
     loss: Loss = field(default_factory=lambda: SmoothedHinge(0.1))
     n_jobs: int | None = None
@@ -62,7 +62,7 @@ class LocalMarginObjective:
             local = slopes * np.tile(self.weights[anchor, b], 2)
             spread = _loops.laplacian_apply(Z, *pairs, local, n_jobs=self.n_jobs)
             M = L.T @ L
-            value += self.shrinkage * float(np.vdot(M, M))
+            value += self.regularization * float(np.vdot(M, M))
             gradient[b] = gradient_in_components(spread, self.X, self.n_jobs)
-            gradient[b] += 4 * self.shrinkage * L @ M
+            gradient[b] += 4 * self.regularization * L @ M
         return value, gradient

@@ -18,19 +18,19 @@ Index = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class NCAObjective:
-    """``-Σ_i p_i + shrinkage Σ_i ‖L x_i‖²``: to be minimised.
+    """``-Σ_i p_i + regularization Σ_i ‖L x_i‖²``: to be minimised.
 
     Parameters
     ----------
     rows : NeighbourChoice
         Labelled rows x, about their mean; ``p_i`` is the probability that row i picks a row of its
         own class.
-    shrinkage : float
+    regularization : float
         What large distances cost.
     """
 
     rows: NeighbourChoice
-    shrinkage: float = 0.0
+    regularization: float = 0.0
 
     @property
     def n_rows(self) -> int:
@@ -51,8 +51,8 @@ class NCAObjective:
         times = 1.0 if batch is None else self.n_rows / len(batch)
         slope = times * found.slope
         value = -times * float(found.own_shares.sum())
-        if self.shrinkage:
+        if self.regularization:
             spread = L @ self._scatter
-            value += self.shrinkage * float(np.vdot(L, spread))
-            slope += 2 * self.shrinkage * spread
+            value += self.regularization * float(np.vdot(L, spread))
+            slope += 2 * self.regularization * spread
         return value, slope

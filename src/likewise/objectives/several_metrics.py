@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from likewise import _loops
 from likewise._numerics.products import gradient_in_components, map_rows
 from likewise.objectives.large_margin import Costs, GroupedPairs, LargeMargin
-from likewise.objectives.large_margin_bound import Bound, LargeMarginBound, Shrinkage
+from likewise.objectives.large_margin_bound import Bound, LargeMarginBound, QuadraticPenalty
 
 Array = NDArray[Any]
 Index = NDArray[np.int64]
@@ -64,9 +64,11 @@ class SeveralMetrics(LargeMargin):
             [self._slope(view, mapped, costs) for view, mapped in zip(self._views, Z, strict=True)]
         )
 
-    def bound(self, shrinkage: Shrinkage | None = None) -> Callable[[Any, Reals, Reals], Bound]:
+    def bound(
+        self, penalty: QuadraticPenalty | None = None
+    ) -> Callable[[Any, Reals, Reals], Bound]:
         """Return what bounds this objective over all metrics of the clusters."""
-        if shrinkage is not None:
+        if penalty is not None:
             raise NotImplementedError("The metrics of clusters are not shrunk.")
         return SeveralMetricsBound(self)
 
