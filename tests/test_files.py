@@ -1,5 +1,6 @@
 """Model files: the same answers after loading, and a sentence for whatever is wrong with a file."""
 
+import inspect
 import json
 import os
 import stat
@@ -457,6 +458,7 @@ def test_loading_runs_nothing_from_the_file(saved):
     program = """
 import sys
 import likewise as lw
+from likewise import *
 import numpy, pickle, builtins, importlib
 def forbidden(*args, **kwargs):
     raise SystemExit("executed")
@@ -470,6 +472,20 @@ print(type(model).__name__)
     )
     assert done.stdout.strip() == "MetricKNN", done.stderr
     assert "pickle" not in Path(_files.__file__).read_text(encoding="utf-8")
+
+
+def test_a_new_process_knows_every_learner(saved):
+    """Learners are imported on first use, and so before a file is read."""
+    program = "import sys, likewise as lw; print(type(lw.load(sys.argv[1])).__name__)"
+    done = subprocess.run(
+        [sys.executable, "-c", program, saved], capture_output=True, text=True, check=False
+    )
+    assert done.stdout.strip() == "MetricKNN", done.stderr
+    assert all(
+        _files._CLASSES[name] is learner
+        for name in lw.__all__
+        if inspect.isclass(learner := getattr(lw, name))
+    )
 
 
 def test_describe(saved):

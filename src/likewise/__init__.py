@@ -1,44 +1,120 @@
 """likewise learns what *alike* means: labels, pairs, triplets or a stream into one metric."""
 
-from importlib.metadata import version as _version
+from typing import TYPE_CHECKING
 
-from likewise import constraints
-from likewise._files import load
-from likewise.batch import (
-    FDA,
-    ITML,
-    LDML,
-    LMNN,
-    MCML,
-    MMC,
-    NCA,
-    NCML,
-    PCML,
-    PLML,
-    RCA,
-    ComposedMetric,
-    DMLEig,
-    DoubletSVM,
-    Euclidean,
-    MultiMetricLMNN,
-    TripletSVM,
-    Whitening,
-)
-from likewise.energy import EnergyClassifier
-from likewise.knn import MetricKNN
-from likewise.online import (
-    AROW,
-    CW,
-    PA,
-    PAM,
-    PAUM,
-    POLA,
-    PAMetric,
-    Perceptron,
-    SecondOrderPerceptron,
-)
+from likewise._runtime.lazy import lazy_package
 
-__version__ = _version("likewise")
+if TYPE_CHECKING:
+    from likewise import base as base
+    from likewise import batch as batch
+    from likewise import cones as cones
+    from likewise import constraints as constraints
+    from likewise import datasets as datasets
+    from likewise import energy as energy
+    from likewise import evaluation as evaluation
+    from likewise import kernels as kernels
+    from likewise import knn as knn
+    from likewise import losses as losses
+    from likewise import metric as metric
+    from likewise import neighbors as neighbors
+    from likewise import objectives as objectives
+    from likewise import online as online
+    from likewise import solvers as solvers
+    from likewise import testing as testing
+    from likewise._files import load
+    from likewise._runtime.version import __version__
+    from likewise.batch import (
+        FDA,
+        ITML,
+        LDML,
+        LMNN,
+        MCML,
+        MMC,
+        NCA,
+        NCML,
+        PCML,
+        PLML,
+        RCA,
+        ComposedMetric,
+        DMLEig,
+        DoubletSVM,
+        Euclidean,
+        MultiMetricLMNN,
+        TripletSVM,
+        Whitening,
+    )
+    from likewise.energy import EnergyClassifier
+    from likewise.knn import MetricKNN
+    from likewise.online import (
+        AROW,
+        CW,
+        PA,
+        PAM,
+        PAUM,
+        POLA,
+        PAMetric,
+        Perceptron,
+        SecondOrderPerceptron,
+    )
+else:
+    __getattr__, __dir__ = lazy_package(
+        __name__,
+        {
+            "_files": ["load"],
+            "_runtime.version": ["__version__"],
+            "batch": [
+                "FDA",
+                "ITML",
+                "LDML",
+                "LMNN",
+                "MCML",
+                "MMC",
+                "NCA",
+                "NCML",
+                "PCML",
+                "PLML",
+                "RCA",
+                "ComposedMetric",
+                "DMLEig",
+                "DoubletSVM",
+                "Euclidean",
+                "MultiMetricLMNN",
+                "TripletSVM",
+                "Whitening",
+            ],
+            "energy": ["EnergyClassifier"],
+            "knn": ["MetricKNN"],
+            "online": [
+                "AROW",
+                "CW",
+                "PA",
+                "PAM",
+                "PAUM",
+                "POLA",
+                "PAMetric",
+                "Perceptron",
+                "SecondOrderPerceptron",
+            ],
+        },
+        submodules=[
+            "base",
+            "batch",
+            "cones",
+            "constraints",
+            "datasets",
+            "energy",
+            "evaluation",
+            "kernels",
+            "knn",
+            "losses",
+            "metric",
+            "neighbors",
+            "objectives",
+            "online",
+            "solvers",
+            "testing",
+        ],
+    )
 
 __all__ = [
     "AROW",

@@ -14,6 +14,7 @@ import json
 import math
 import os
 import secrets
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -147,6 +148,7 @@ def _read(path: str | os.PathLike[str]) -> tuple[Any, dict[str, str]]:
         raise IsADirectoryError(f"{name!r} is a folder, but a model is saved as a file.")
     if not os.path.exists(name):
         raise FileNotFoundError(f"There is no model file {name!r}.")
+    _import_learners()
     try:
         text, arrays = _read_checked(name)
         header = json.loads(text)
@@ -160,6 +162,16 @@ def _read(path: str | os.PathLike[str]) -> tuple[Any, dict[str, str]]:
         raise ValueError(f"{name!r} is not a whole safetensors file ({error}).") from None
     except (ValueError, KeyError, TypeError, RecursionError):
         raise ValueError(f"{name!r} has an unreadable likewise header.") from None
+
+
+def _import_learners() -> None:
+    """Import every class that `likewise` exports, so that files may name it.
+
+    All of them, before the file is read: what a file says must not choose what is imported.
+    """
+    likewise = import_module("likewise")
+    for name in likewise.__all__:
+        getattr(likewise, name)
 
 
 def _read_checked(name: str) -> tuple[str, dict[str, Any]]:

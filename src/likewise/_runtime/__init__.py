@@ -1,1 +1,1 @@
-"""What every fit runs on: threads, memory, progress and the validation of input."""
+"""What every fit runs on: threads, memory, progress, validation of input, imports on first use."""

@@ -1,23 +1,52 @@
 """Metrics learned from a whole data set at once: one class per file."""
 
-from likewise.batch.composed_metric import ComposedMetric
-from likewise.batch.dml_eig import DMLEig
-from likewise.batch.doublet_svm import DoubletSVM
-from likewise.batch.euclidean import Euclidean
-from likewise.batch.fda import FDA
-from likewise.batch.itml import ITML
-from likewise.batch.ldml import LDML
-from likewise.batch.lmnn import LMNN
-from likewise.batch.mcml import MCML
-from likewise.batch.mmc import MMC
-from likewise.batch.multi_metric_lmnn import MultiMetricLMNN
-from likewise.batch.nca import NCA
-from likewise.batch.ncml import NCML
-from likewise.batch.pcml import PCML
-from likewise.batch.plml import PLML
-from likewise.batch.rca import RCA
-from likewise.batch.triplet_svm import TripletSVM
-from likewise.batch.whitening import Whitening
+from typing import TYPE_CHECKING
+
+from likewise._runtime.lazy import lazy_package
+
+if TYPE_CHECKING:
+    from likewise.batch.composed_metric import ComposedMetric
+    from likewise.batch.dml_eig import DMLEig
+    from likewise.batch.doublet_svm import DoubletSVM
+    from likewise.batch.euclidean import Euclidean
+    from likewise.batch.fda import FDA
+    from likewise.batch.itml import ITML
+    from likewise.batch.ldml import LDML
+    from likewise.batch.lmnn import LMNN
+    from likewise.batch.mcml import MCML
+    from likewise.batch.mmc import MMC
+    from likewise.batch.multi_metric_lmnn import MultiMetricLMNN
+    from likewise.batch.nca import NCA
+    from likewise.batch.ncml import NCML
+    from likewise.batch.pcml import PCML
+    from likewise.batch.plml import PLML
+    from likewise.batch.rca import RCA
+    from likewise.batch.triplet_svm import TripletSVM
+    from likewise.batch.whitening import Whitening
+else:
+    __getattr__, __dir__ = lazy_package(
+        __name__,
+        {
+            "composed_metric": ["ComposedMetric"],
+            "dml_eig": ["DMLEig"],
+            "doublet_svm": ["DoubletSVM"],
+            "euclidean": ["Euclidean"],
+            "fda": ["FDA"],
+            "itml": ["ITML"],
+            "ldml": ["LDML"],
+            "lmnn": ["LMNN"],
+            "mcml": ["MCML"],
+            "mmc": ["MMC"],
+            "multi_metric_lmnn": ["MultiMetricLMNN"],
+            "nca": ["NCA"],
+            "ncml": ["NCML"],
+            "pcml": ["PCML"],
+            "plml": ["PLML"],
+            "rca": ["RCA"],
+            "triplet_svm": ["TripletSVM"],
+            "whitening": ["Whitening"],
+        },
+    )
 
 __all__ = [
     "FDA",

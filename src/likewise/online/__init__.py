@@ -1,15 +1,36 @@
 """Metrics and classifiers learned from a stream, one judgement at a time."""
 
-from likewise.online.arow import AROW
-from likewise.online.cw import CW
-from likewise.online.pa import PA
-from likewise.online.pa_metric import PAMetric
-from likewise.online.pam import PAM
-from likewise.online.paum import PAUM
-from likewise.online.perceptron import Perceptron
-from likewise.online.pola import POLA
-from likewise.online.second_order_perceptron import SecondOrderPerceptron
-from likewise.online.tuning import TunedC, tune_C
+from typing import TYPE_CHECKING
+
+from likewise._runtime.lazy import lazy_package
+
+if TYPE_CHECKING:
+    from likewise.online.arow import AROW
+    from likewise.online.cw import CW
+    from likewise.online.pa import PA
+    from likewise.online.pa_metric import PAMetric
+    from likewise.online.pam import PAM
+    from likewise.online.paum import PAUM
+    from likewise.online.perceptron import Perceptron
+    from likewise.online.pola import POLA
+    from likewise.online.second_order_perceptron import SecondOrderPerceptron
+    from likewise.online.tuning import TunedC, tune_C
+else:
+    __getattr__, __dir__ = lazy_package(
+        __name__,
+        {
+            "arow": ["AROW"],
+            "cw": ["CW"],
+            "pa": ["PA"],
+            "pa_metric": ["PAMetric"],
+            "pam": ["PAM"],
+            "paum": ["PAUM"],
+            "perceptron": ["Perceptron"],
+            "pola": ["POLA"],
+            "second_order_perceptron": ["SecondOrderPerceptron"],
+            "tuning": ["TunedC", "tune_C"],
+        },
+    )
 
 __all__ = [
     "AROW",

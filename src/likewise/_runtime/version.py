@@ -1,0 +1,5 @@
+"""The installed release, as text."""
+
+from importlib.metadata import version
+
+__version__ = version("likewise")
