@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from likewise import kernels as kernels
     from likewise import knn as knn
     from likewise import losses as losses
+    from likewise import methods as methods
     from likewise import metric as metric
     from likewise import neighbors as neighbors
     from likewise import objectives as objectives
@@ -107,6 +108,7 @@ else:
             "kernels",
             "knn",
             "losses",
+            "methods",
             "metric",
             "neighbors",
             "objectives",
