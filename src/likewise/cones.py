@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.optimize import nnls
 
+from likewise._runtime.arrays import Array
 from likewise._runtime.threads import single_threaded_blas
 from likewise.metric import nearest_psd
-
-Array = NDArray[Any]
 
 
 class Cone(Protocol):

@@ -6,12 +6,13 @@ from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from likewise import _loops
 from likewise._numerics.centring import robust_centre
+from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.threads import run_blocks
 from likewise._runtime.validation import (
     TableLike,
@@ -34,10 +35,6 @@ from likewise.constraints import target_neighbors
 from likewise.neighbors import nearest
 from likewise.objectives import energies
 from likewise.objectives.energy import BLOCK_VALUES, SquaredDistances, by_class
-
-Array = NDArray[Any]
-Reals = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 
 class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
@@ -171,7 +168,7 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         self._choosers = X[order] if self._by_features else self._rows
         return self
 
-    def energies(self, X: TableLike) -> Reals:
+    def energies(self, X: TableLike) -> FloatArray:
         """Return what each label would cost each row; the least is predicted.
 
         Parameters
@@ -205,7 +202,7 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         run_blocks(block, len(X), max(1, BLOCK_VALUES // len(self._rows)), self.n_jobs)
         return found
 
-    def decision_function(self, X: TableLike) -> Reals:
+    def decision_function(self, X: TableLike) -> FloatArray:
         """Return how much speaks for each label: the larger, the lower its energy.
 
         Parameters
@@ -237,7 +234,7 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         least = self.energies(X).argmin(axis=1)
         return np.asarray(self.classes_[least])
 
-    def _targets_of(self, queries: Array) -> Index:
+    def _targets_of(self, queries: Array) -> IndexArray:
         """Return the targets that each row would have in each class, shape (n, n_classes, k)."""
         found = []
         for start, stop in pairwise(self._class_start):

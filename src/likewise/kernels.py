@@ -12,9 +12,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from likewise._runtime.arrays import FloatArray
 from likewise._runtime.validation import (
     Rule,
     at_least,
@@ -24,8 +24,7 @@ from likewise._runtime.validation import (
     table_of_numbers,
 )
 
-Reals = NDArray[np.float64]
-Kernel = Callable[[Reals, Reals], Reals]
+Kernel = Callable[[FloatArray, FloatArray], FloatArray]
 
 _PARAMETERS: dict[str, dict[str, Any]] = {
     "linear": {},
@@ -89,7 +88,7 @@ def kernel_function(kernel: Any, parameters: dict[str, Any], n_features: int) ->
     return partial(_checked, partial(_rbf if kernel == "rbf" else _poly, **settings))
 
 
-def _checked(kernel: Callable[..., Any], A: Reals, B: Reals) -> Reals:
+def _checked(kernel: Callable[..., Any], A: FloatArray, B: FloatArray) -> FloatArray:
     with np.errstate(over="ignore", invalid="ignore"):
         values = table_of_numbers(kernel(A, B), "The kernel's result")
     if values.shape != (len(A), len(B)):
@@ -102,15 +101,17 @@ def _checked(kernel: Callable[..., Any], A: Reals, B: Reals) -> Reals:
     return values
 
 
-def _linear(A: Reals, B: Reals) -> Reals:
+def _linear(A: FloatArray, B: FloatArray) -> FloatArray:
     # Far from the origin products would lose the digits of differences.
     return np.asarray((A - B[0]) @ (B - B[0]).T)
 
 
-def _rbf(A: Reals, B: Reals, gamma: float) -> Reals:
+def _rbf(A: FloatArray, B: FloatArray, gamma: float) -> FloatArray:
     # Less 1, which cancels: for points close together nothing else would be left of the digits.
     return np.asarray(np.expm1(-gamma * cdist(A, B, "sqeuclidean")))
 
 
-def _poly(A: Reals, B: Reals, gamma: float, coef0: float = 1.0, degree: int = 3) -> Reals:
+def _poly(
+    A: FloatArray, B: FloatArray, gamma: float, coef0: float = 1.0, degree: int = 3
+) -> FloatArray:
     return np.asarray((gamma * (A @ B.T) + coef0) ** degree)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from likewise._numerics.centring import robust_centre
+from likewise._runtime.arrays import Array, IndexArray
 from likewise._runtime.validation import (
     TableLike,
     at_least,
@@ -25,8 +26,6 @@ from likewise.base import NeighborVoter, fitting
 from likewise.base.metric_learner import transform_centred
 from likewise.neighbors import nearest
 from likewise.neighbors._rows import ALGORITHMS, Algorithm
-
-Array = NDArray[Any]
 
 
 class MetricKNN(NeighborVoter):
@@ -110,9 +109,7 @@ class MetricKNN(NeighborVoter):
         self._rows = self._map(X)
         return self
 
-    def kneighbors(
-        self, X: TableLike, n_neighbors: int | None = None
-    ) -> tuple[Array, NDArray[np.int64]]:
+    def kneighbors(self, X: TableLike, n_neighbors: int | None = None) -> tuple[Array, IndexArray]:
         """Return distances to, and row numbers of, the nearest training rows, nearest first.
 
         Parameters

@@ -11,15 +11,13 @@ violation is ``conjugate_slope(p)``; at an end that it may reach, a multiplier t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, logit, xlogy
 
+from likewise._runtime.arrays import Array
 from likewise._runtime.validation import check_parameters, positive
-
-Array = NDArray[Any]
 
 
 class Loss(Protocol):

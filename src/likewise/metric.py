@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.linalg import eigh, qr, svd
 
+from likewise._runtime.arrays import Array
 from likewise._runtime.threads import single_threaded_blas
-
-Array = NDArray[Any]
 
 
 def nearest_psd(matrix: Array) -> Array:

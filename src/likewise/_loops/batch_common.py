@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from likewise._loops.common import Reals
+from likewise._runtime.arrays import FloatArray
 
 NEGLIGIBLE = 40.0  # exp of minus this, in units of the largest, counts as nothing
 
@@ -20,5 +20,5 @@ class Softmax(NamedTuple):
         The probability that the point picks one of its own class.
     """
 
-    log_sums: Reals
-    own_shares: Reals
+    log_sums: FloatArray
+    own_shares: FloatArray

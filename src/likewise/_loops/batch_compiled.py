@@ -6,16 +6,16 @@ import numpy as np
 
 import likewise._loops._native as _native
 from likewise._loops.batch_common import Softmax
-from likewise._loops.common import Indices, Reals, Singles
+from likewise._runtime.arrays import Float32Array, FloatArray, IndexArray
 
 
 def softmax_rows(
-    products: Reals,
-    sqnorm: Reals,
-    anchors: Indices,
-    own_start: Indices,
-    own_stop: Indices,
-    columns: Reals,
+    products: FloatArray,
+    sqnorm: FloatArray,
+    anchors: IndexArray,
+    own_start: IndexArray,
+    own_stop: IndexArray,
+    columns: FloatArray,
     *,
     gains: bool,
 ) -> Softmax:
@@ -28,16 +28,16 @@ def softmax_rows(
 
 
 def near_softmax(
-    screen: Singles,
+    screen: Float32Array,
     slack: float,
-    points: Reals,
-    summed: Reals,
-    anchors: Indices,
-    own_start: Indices,
-    own_stop: Indices,
-    columns: Reals,
-    sums: Reals,
-    returned: Reals | None,
+    points: FloatArray,
+    summed: FloatArray,
+    anchors: IndexArray,
+    own_start: IndexArray,
+    own_stop: IndexArray,
+    columns: FloatArray,
+    sums: FloatArray,
+    returned: FloatArray | None,
     *,
     gains: bool,
 ) -> Softmax:
@@ -62,11 +62,11 @@ def near_softmax(
 
 
 def bregman_sweep(
-    M: Reals,
-    V: Reals,
-    sign: Reals,
-    multipliers: Reals,
-    reciprocals: Reals,
+    M: FloatArray,
+    V: FloatArray,
+    sign: FloatArray,
+    multipliers: FloatArray,
+    reciprocals: FloatArray,
     *,
     share: float,
     softness: float,
@@ -75,14 +75,14 @@ def bregman_sweep(
     _native.bregman_sweep(M, V, sign, share, softness, multipliers, reciprocals)
 
 
-def invader_hinges(distances: Reals, class_start: Indices, radii: Reals) -> Reals:
+def invader_hinges(distances: FloatArray, class_start: IndexArray, radii: FloatArray) -> FloatArray:
     """See `likewise._loops.batch_reference.invader_hinges`."""
     out = np.empty((len(distances), len(class_start) - 1))
     _native.invader_hinges(distances, class_start, radii, out)
     return out
 
 
-def invaded_hinges(distances: Reals, class_start: Indices, radii: Reals) -> Reals:
+def invaded_hinges(distances: FloatArray, class_start: IndexArray, radii: FloatArray) -> FloatArray:
     """See `likewise._loops.batch_reference.invaded_hinges`."""
     out = np.empty((len(distances), len(class_start) - 1))
     _native.invaded_hinges(distances, class_start, radii, out)
@@ -90,15 +90,15 @@ def invaded_hinges(distances: Reals, class_start: Indices, radii: Reals) -> Real
 
 
 def margin_sweep(
-    M: Reals,
-    V: Reals,
-    plus: Indices,
-    minus: Indices | None,
-    sign: Reals,
-    curvature: Reals,
-    multipliers: Reals,
-    slopes: Reals,
-    order: Indices,
+    M: FloatArray,
+    V: FloatArray,
+    plus: IndexArray,
+    minus: IndexArray | None,
+    sign: FloatArray,
+    curvature: FloatArray,
+    multipliers: FloatArray,
+    slopes: FloatArray,
+    order: IndexArray,
     *,
     b: float,
     top: float,

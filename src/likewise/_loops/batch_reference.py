@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from likewise._loops.batch_common import NEGLIGIBLE, Softmax
-from likewise._loops.common import Indices, Reals, Singles
+from likewise._runtime.arrays import Float32Array, FloatArray, IndexArray
 
 
 def softmax_rows(
-    products: Reals,
-    sqnorm: Reals,
-    anchors: Indices,
-    own_start: Indices,
-    own_stop: Indices,
-    columns: Reals,
+    products: FloatArray,
+    sqnorm: FloatArray,
+    anchors: IndexArray,
+    own_start: IndexArray,
+    own_stop: IndexArray,
+    columns: FloatArray,
     *,
     gains: bool,
 ) -> Softmax:
@@ -61,16 +61,16 @@ def softmax_rows(
 
 
 def near_softmax(
-    screen: Singles,
+    screen: Float32Array,
     slack: float,
-    points: Reals,
-    summed: Reals,
-    anchors: Indices,
-    own_start: Indices,
-    own_stop: Indices,
-    columns: Reals,
-    sums: Reals,
-    returned: Reals | None,
+    points: FloatArray,
+    summed: FloatArray,
+    anchors: IndexArray,
+    own_start: IndexArray,
+    own_stop: IndexArray,
+    columns: FloatArray,
+    sums: FloatArray,
+    returned: FloatArray | None,
     *,
     gains: bool,
 ) -> Softmax:
@@ -127,11 +127,11 @@ def near_softmax(
 
 
 def bregman_sweep(
-    M: Reals,
-    V: Reals,
-    sign: Reals,
-    multipliers: Reals,
-    reciprocals: Reals,
+    M: FloatArray,
+    V: FloatArray,
+    sign: FloatArray,
+    multipliers: FloatArray,
+    reciprocals: FloatArray,
     *,
     share: float,
     softness: float,
@@ -162,7 +162,7 @@ def bregman_sweep(
         M += (y * alpha / (1 - y * alpha * p)) * np.outer(w, w)
 
 
-def invader_hinges(distances: Reals, class_start: Indices, radii: Reals) -> Reals:
+def invader_hinges(distances: FloatArray, class_start: IndexArray, radii: FloatArray) -> FloatArray:
     """Return by how much rows of other classes are inside the radii that points would have.
 
     Parameters
@@ -187,7 +187,7 @@ def invader_hinges(distances: Reals, class_start: Indices, radii: Reals) -> Real
     return out
 
 
-def invaded_hinges(distances: Reals, class_start: Indices, radii: Reals) -> Reals:
+def invaded_hinges(distances: FloatArray, class_start: IndexArray, radii: FloatArray) -> FloatArray:
     """Return by how much points are inside the radii of rows, added up class by class.
 
     Parameters
@@ -212,15 +212,15 @@ def invaded_hinges(distances: Reals, class_start: Indices, radii: Reals) -> Real
 
 
 def margin_sweep(
-    M: Reals,
-    V: Reals,
-    plus: Indices,
-    minus: Indices | None,
-    sign: Reals,
-    curvature: Reals,
-    multipliers: Reals,
-    slopes: Reals,
-    order: Indices,
+    M: FloatArray,
+    V: FloatArray,
+    plus: IndexArray,
+    minus: IndexArray | None,
+    sign: FloatArray,
+    curvature: FloatArray,
+    multipliers: FloatArray,
+    slopes: FloatArray,
+    order: IndexArray,
     *,
     b: float,
     top: float,

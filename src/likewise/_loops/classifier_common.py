@@ -7,11 +7,10 @@ from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Reals = NDArray[np.float64]
-Labels = NDArray[np.int64]
-EventLearner = Callable[[Reals, int], tuple[float, bool, int]]
+from likewise._runtime.arrays import FloatArray, IndexArray
+
+EventLearner = Callable[[FloatArray, int], tuple[float, bool, int]]
 """Takes a row and its label; returns its margin, whether it was a mistake, and the updates."""
 
 
@@ -116,17 +115,17 @@ class Sketch(NamedTuple):
     ``v = Σ y x``, of which its weights are Σv.
     """
 
-    basis: Reals
-    spanned: Labels
-    rows: Reals
-    used: Labels
-    columns: Reals
-    diagonal: Reals
-    trace: Reals
-    sums: Reals
+    basis: FloatArray
+    spanned: IndexArray
+    rows: FloatArray
+    used: IndexArray
+    columns: FloatArray
+    diagonal: FloatArray
+    trace: FloatArray
+    sums: FloatArray
 
 
-def split(x: Reals, basis: Reals) -> tuple[Reals, Reals]:
+def split(x: FloatArray, basis: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return x in an orthonormal basis, and what is outside of it: zero where that is rounding."""
     inside, outside = np.zeros(len(basis)), x.copy()
     for _ in range(2):  # the second pass takes what the first one rounded
@@ -138,7 +137,7 @@ def split(x: Reals, basis: Reals) -> tuple[Reals, Reals]:
     return inside, outside
 
 
-def margins(scores: Reals, labels: Labels) -> Reals:
+def margins(scores: FloatArray, labels: IndexArray) -> FloatArray:
     """Return how far each label is ahead of the best other one (of zero with a single model)."""
     if scores.shape[1] == 1:
         return np.where(labels == 1, scores[:, 0], -scores[:, 0])
@@ -149,7 +148,7 @@ def margins(scores: Reals, labels: Labels) -> Reals:
     return np.asarray(own - others.max(axis=1))
 
 
-def predicted(scores: Reals) -> Labels:
+def predicted(scores: FloatArray) -> IndexArray:
     """Return the label that each row's scores speak for; a single zero speaks for label 0."""
     if scores.shape[1] == 1:
         return (scores[:, 0] > 0).astype(np.int64)

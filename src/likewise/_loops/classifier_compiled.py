@@ -6,11 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 import likewise._loops._native as _native
-from likewise._loops.classifier_common import ClassifierRule, EventLearner, Labels, Reals, Sketch
+from likewise._loops.classifier_common import ClassifierRule, EventLearner, Sketch
+from likewise._runtime.arrays import FloatArray, IndexArray
 
 
 def event_learner(
-    W: Reals, precision: Reals, reach: Reals, top2: bool, rule: ClassifierRule
+    W: FloatArray, precision: FloatArray, reach: FloatArray, top2: bool, rule: ClassifierRule
 ) -> EventLearner:
     """See `likewise._loops.classifier_reference.event_learner`."""
     learner: EventLearner = _native.EventLearner(W, precision, reach, top2, *rule).learn
@@ -18,31 +19,31 @@ def event_learner(
 
 
 def dense_events(
-    W: Reals,
-    precision: Reals,
-    reach: Reals,
-    X: Reals,
-    labels: Labels,
+    W: FloatArray,
+    precision: FloatArray,
+    reach: FloatArray,
+    X: FloatArray,
+    labels: IndexArray,
     top2: bool,
     rule: ClassifierRule,
-) -> tuple[Reals, int]:
+) -> tuple[FloatArray, int]:
     """See `likewise._loops.classifier_reference.dense_events`."""
     scores = np.empty((len(X), len(W)))
     return scores, _native.dense_events(W, precision, reach, X, labels, top2, *rule, scores)
 
 
 def csr_events(
-    W: Reals,
-    precision: Reals,
-    reach: Reals,
-    values: Reals,
+    W: FloatArray,
+    precision: FloatArray,
+    reach: FloatArray,
+    values: FloatArray,
     features: NDArray[np.int32],
-    starts: Labels,
+    starts: IndexArray,
     width: int,
-    labels: Labels,
+    labels: IndexArray,
     top2: bool,
     rule: ClassifierRule,
-) -> tuple[Reals, int]:
+) -> tuple[FloatArray, int]:
     """See `likewise._loops.classifier_reference.csr_events`."""
     scores = np.empty((len(labels), len(W)))
     return scores, _native.csr_events(
@@ -51,16 +52,16 @@ def csr_events(
 
 
 def factor_events(
-    W: Reals,
-    columns: Reals,
-    diagonal: Reals,
-    reach: Reals,
-    X: Reals,
-    labels: Labels,
+    W: FloatArray,
+    columns: FloatArray,
+    diagonal: FloatArray,
+    reach: FloatArray,
+    X: FloatArray,
+    labels: IndexArray,
     top2: bool,
     max_updates: int,
     rule: ClassifierRule,
-) -> tuple[Reals, int]:
+) -> tuple[FloatArray, int]:
     """See `likewise._loops.classifier_reference.factor_events`."""
     scores = np.empty((len(X), len(W)))
     taken, updates = _native.factor_events(
@@ -70,14 +71,14 @@ def factor_events(
 
 
 def low_rank_events(
-    W: Reals,
+    W: FloatArray,
     sketch: Sketch,
-    reach: Reals,
-    X: Reals,
-    labels: Labels,
+    reach: FloatArray,
+    X: FloatArray,
+    labels: IndexArray,
     top2: bool,
     rule: ClassifierRule,
-) -> tuple[Reals, int]:
+) -> tuple[FloatArray, int]:
     """See `likewise._loops.classifier_reference.low_rank_events`."""
     scores = np.empty((len(X), len(W)))
     taken, updates = _native.low_rank_events(W, *sketch, reach, X, labels, top2, *rule, scores)
@@ -85,18 +86,18 @@ def low_rank_events(
 
 
 def block_events(
-    w: Reals,
-    sigma: Reals,
-    diagonal: Reals,
-    X: Reals,
-    labels: Labels,
-    asked: Labels,
-    known: Reals,
-    quadratics: Reals,
-    history: Reals,
-    shrink: Reals,
+    w: FloatArray,
+    sigma: FloatArray,
+    diagonal: FloatArray,
+    X: FloatArray,
+    labels: IndexArray,
+    asked: IndexArray,
+    known: FloatArray,
+    quadratics: FloatArray,
+    history: FloatArray,
+    shrink: FloatArray,
     rule: ClassifierRule,
-) -> tuple[Reals, int, bool]:
+) -> tuple[FloatArray, int, bool]:
     """See `likewise._loops.classifier_reference.block_events`."""
     scores = np.empty(len(X))
     taken, updates, trusted = _native.block_events(

@@ -6,14 +6,8 @@ from typing import Protocol
 
 import numpy as np
 
-from likewise._loops.classifier_common import (
-    SUREST,
-    ClassifierRule,
-    Kind,
-    Reals,
-    Sketch,
-    split,
-)
+from likewise._loops.classifier_common import SUREST, ClassifierRule, Kind, Sketch, split
+from likewise._runtime.arrays import FloatArray
 
 
 class Covariance(Protocol):
@@ -23,11 +17,11 @@ class Covariance(Protocol):
         """Return whether one more update fits."""
         ...
 
-    def variance(self, k: int, x: Reals) -> float:
+    def variance(self, k: int, x: FloatArray) -> float:
         """Return xᵀΣx."""
         ...
 
-    def update(self, k: int, x: Reals, y: float, tau: float, c: float) -> None:
+    def update(self, k: int, x: FloatArray, y: float, tau: float, c: float) -> None:
         """Add ``τ y Σx`` to the weights, then ``c x xᵀ`` to Σ⁻¹."""
         ...
 
@@ -35,16 +29,18 @@ class Covariance(Protocol):
 class Diagonal:
     """Σ⁻¹ is a diagonal; without one Σ is the identity for ever."""
 
-    def __init__(self, W: Reals, precision: Reals, reach: Reals, rule: ClassifierRule) -> None:
+    def __init__(
+        self, W: FloatArray, precision: FloatArray, reach: FloatArray, rule: ClassifierRule
+    ) -> None:
         self.W, self.precision, self.reach, self.rule = W, precision, reach, rule
 
     def room(self) -> bool:
         return True
 
-    def variance(self, k: int, x: Reals) -> float:
+    def variance(self, k: int, x: FloatArray) -> float:
         return float(x @ (x / self.precision[k] if self.precision.size else x))
 
-    def update(self, k: int, x: Reals, y: float, tau: float, c: float) -> None:
+    def update(self, k: int, x: FloatArray, y: float, tau: float, c: float) -> None:
         if not self.precision.size:
             along = x.copy()
             if self.rule.bias and self.rule.kind is Kind.UNEVEN:
@@ -63,17 +59,17 @@ class Diagonal:
 class Factored:
     """Σ = U diag(D) Uᵀ, with column j of the unit upper triangular U in row j of `columns`."""
 
-    def __init__(self, W: Reals, columns: Reals, diagonal: Reals) -> None:
+    def __init__(self, W: FloatArray, columns: FloatArray, diagonal: FloatArray) -> None:
         self.W, self.columns, self.diagonal = W, columns, diagonal
 
     def room(self) -> bool:
         return True
 
-    def variance(self, k: int, x: Reals) -> float:
+    def variance(self, k: int, x: FloatArray) -> float:
         f = x + self.columns[k, :, : len(x)] @ x
         return float(f @ (self.diagonal[k] * f))
 
-    def update(self, k: int, x: Reals, y: float, tau: float, c: float) -> None:
+    def update(self, k: int, x: FloatArray, y: float, tau: float, c: float) -> None:
         columns = self.columns[k, :, : len(x)]
         f = x + columns @ x
         v = self.diagonal[k] * f
@@ -93,7 +89,7 @@ class Factored:
 class LowRank:
     """Σ as a `Sketch` has it: factored inside of a small basis, a multiple of I across it."""
 
-    def __init__(self, W: Reals, sketch: Sketch, rule: ClassifierRule) -> None:
+    def __init__(self, W: FloatArray, sketch: Sketch, rule: ClassifierRule) -> None:
         self.W, self.sketch, self.rule = W, sketch, rule
         # Weights of their own: what the inner form adds to them is Σx in coordinates.
         self.gains = np.zeros_like(sketch.diagonal)
@@ -102,10 +98,10 @@ class LowRank:
     def room(self) -> bool:
         return bool((self.sketch.used < self.sketch.rows.shape[1]).all())
 
-    def variance(self, k: int, x: Reals) -> float:
+    def variance(self, k: int, x: FloatArray) -> float:
         return self.inner.variance(k, self._coordinates(k, x)[0])
 
-    def update(self, k: int, x: Reals, y: float, tau: float, c: float) -> None:
+    def update(self, k: int, x: FloatArray, y: float, tau: float, c: float) -> None:
         basis, spanned, rows, used, _, _, trace, sums = self.sketch
         if self.rule.kind is Kind.SECOND_ORDER_PERCEPTRON:
             sums[k] += y * x
@@ -122,7 +118,7 @@ class LowRank:
         trace[k] += c * (x @ x)
         used[k] += 1
 
-    def _coordinates(self, k: int, x: Reals) -> tuple[Reals, Reals]:
+    def _coordinates(self, k: int, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return x in the basis, its length outside as one more coordinate, and what is outside."""
         spanned = self.sketch.spanned[k]
         coordinates = np.zeros(self.sketch.basis.shape[1])

@@ -20,19 +20,24 @@ from likewise._loops.classifier_common import (
     ClassifierRule,
     EventLearner,
     Kind,
-    Labels,
-    Reals,
     Sketch,
     margins,
     predicted,
 )
 from likewise._loops.classifier_forms import Covariance, Diagonal, Factored, LowRank
+from likewise._runtime.arrays import FloatArray, IndexArray
 
 _NO_LIMIT = 2**62
 
 
 def _one_against_rest(
-    form: Covariance, W: Reals, reach: Reals, rule: ClassifierRule, x: Reals, own: bool, k: int
+    form: Covariance,
+    W: FloatArray,
+    reach: FloatArray,
+    rule: ClassifierRule,
+    x: FloatArray,
+    own: bool,
+    k: int,
 ) -> tuple[float, int]:
     """Take one event of one model; return its score before, and whether it changed."""
     y = 1.0 if own else -1.0
@@ -49,8 +54,13 @@ def _one_against_rest(
 
 
 def _label_against_best(
-    form: Covariance, W: Reals, reach: Reals, rule: ClassifierRule, x: Reals, label: int
-) -> tuple[Reals, int]:
+    form: Covariance,
+    W: FloatArray,
+    reach: FloatArray,
+    rule: ClassifierRule,
+    x: FloatArray,
+    label: int,
+) -> tuple[FloatArray, int]:
     """Take one event between its label and the best wrong one; return scores before."""
     scores = W @ x
     others = scores.copy()
@@ -73,7 +83,7 @@ def _label_against_best(
     return scores, 1
 
 
-def _reached(reach: Reals, k: int, x: Reals, rule: ClassifierRule) -> float:
+def _reached(reach: FloatArray, k: int, x: FloatArray, rule: ClassifierRule) -> float:
     """Return the squared length of the row without its bias; note it where the rule needs R."""
     length2 = _length2(x, rule)
     if rule.kind is Kind.UNEVEN:
@@ -81,21 +91,21 @@ def _reached(reach: Reals, k: int, x: Reals, rule: ClassifierRule) -> float:
     return length2
 
 
-def _length2(x: Reals, rule: ClassifierRule) -> float:
+def _length2(x: FloatArray, rule: ClassifierRule) -> float:
     own = x[:-1] if rule.bias else x
     return float(own @ own)
 
 
 def _learn_events(
     form: Covariance,
-    W: Reals,
-    reach: Reals,
-    row: Callable[[int], Reals],
-    labels: Labels,
+    W: FloatArray,
+    reach: FloatArray,
+    row: Callable[[int], FloatArray],
+    labels: IndexArray,
     top2: bool,
     rule: ClassifierRule,
     max_updates: int = _NO_LIMIT,
-) -> tuple[Reals, int]:
+) -> tuple[FloatArray, int]:
     scores = np.empty((len(labels), len(W)))
     updates = taken = 0
     while taken < len(labels) and updates < max_updates and form.room():
@@ -113,7 +123,7 @@ def _learn_events(
 
 
 def event_learner(
-    W: Reals, precision: Reals, reach: Reals, top2: bool, rule: ClassifierRule
+    W: FloatArray, precision: FloatArray, reach: FloatArray, top2: bool, rule: ClassifierRule
 ) -> EventLearner:
     """Return a function that takes single events as `dense_events` takes a stream.
 
@@ -130,7 +140,7 @@ def event_learner(
         changes, if the row is not finite or its squared length is above `LONGEST2`.
     """
 
-    def learn(x: Reals, label: int) -> tuple[float, bool, int]:
+    def learn(x: FloatArray, label: int) -> tuple[float, bool, int]:
         if x.shape != (W.shape[1] - bool(rule.bias),):
             raise ValueError("x must have as many features as W.")
         with np.errstate(over="ignore", invalid="ignore"):
@@ -145,14 +155,14 @@ def event_learner(
 
 
 def dense_events(
-    W: Reals,
-    precision: Reals,
-    reach: Reals,
-    X: Reals,
-    labels: Labels,
+    W: FloatArray,
+    precision: FloatArray,
+    reach: FloatArray,
+    X: FloatArray,
+    labels: IndexArray,
     top2: bool,
     rule: ClassifierRule,
-) -> tuple[Reals, int]:
+) -> tuple[FloatArray, int]:
     """Take events one by one with a diagonal Σ, or with none; the models change in place.
 
     Parameters
@@ -188,17 +198,17 @@ def dense_events(
 
 
 def csr_events(
-    W: Reals,
-    precision: Reals,
-    reach: Reals,
-    values: Reals,
+    W: FloatArray,
+    precision: FloatArray,
+    reach: FloatArray,
+    values: FloatArray,
     features: NDArray[np.int32],
-    starts: Labels,
+    starts: IndexArray,
     width: int,
-    labels: Labels,
+    labels: IndexArray,
     top2: bool,
     rule: ClassifierRule,
-) -> tuple[Reals, int]:
+) -> tuple[FloatArray, int]:
     """Do what `dense_events` does for compressed sparse rows, of which no feature is named twice.
 
     Parameters
@@ -209,7 +219,7 @@ def csr_events(
         The number of columns.
     """
 
-    def row(i: int) -> Reals:
+    def row(i: int) -> FloatArray:
         x = np.zeros(width)
         stored = slice(starts[i], starts[i + 1])
         x[features[stored]] = values[stored]
@@ -220,16 +230,16 @@ def csr_events(
 
 
 def factor_events(
-    W: Reals,
-    columns: Reals,
-    diagonal: Reals,
-    reach: Reals,
-    X: Reals,
-    labels: Labels,
+    W: FloatArray,
+    columns: FloatArray,
+    diagonal: FloatArray,
+    reach: FloatArray,
+    X: FloatArray,
+    labels: IndexArray,
     top2: bool,
     max_updates: int,
     rule: ClassifierRule,
-) -> tuple[Reals, int]:
+) -> tuple[FloatArray, int]:
     """Take events one by one with a full Σ, kept as its factors U diag(D) Uᵀ.
 
     Parameters
@@ -253,14 +263,14 @@ def factor_events(
 
 
 def low_rank_events(
-    W: Reals,
+    W: FloatArray,
     sketch: Sketch,
-    reach: Reals,
-    X: Reals,
-    labels: Labels,
+    reach: FloatArray,
+    X: FloatArray,
+    labels: IndexArray,
     top2: bool,
     rule: ClassifierRule,
-) -> tuple[Reals, int]:
+) -> tuple[FloatArray, int]:
     """Take events one by one with ``Σ⁻¹ = I/s + QᵀSᵀSQ``, until there is no room for a row of S.
 
     Parameters
@@ -280,18 +290,18 @@ def low_rank_events(
 
 
 def block_events(
-    w: Reals,
-    sigma: Reals,
-    diagonal: Reals,
-    X: Reals,
-    labels: Labels,
-    asked: Labels,
-    known: Reals,
-    quadratics: Reals,
-    history: Reals,
-    shrink: Reals,
+    w: FloatArray,
+    sigma: FloatArray,
+    diagonal: FloatArray,
+    X: FloatArray,
+    labels: IndexArray,
+    asked: IndexArray,
+    known: FloatArray,
+    quadratics: FloatArray,
+    history: FloatArray,
+    shrink: FloatArray,
     rule: ClassifierRule,
-) -> tuple[Reals, int, bool]:
+) -> tuple[FloatArray, int, bool]:
     """Take events of one model from Σ at the start of a block, which is not touched.
 
     After some updates Σ is ``sigma - Σ_j shrink[j] history[j] history[j]ᵀ``. Stops when there is

@@ -1,16 +1,9 @@
 """What a loop accepts and refuses, whichever way it is computed."""
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from likewise._runtime.arrays import Array, FloatArray, FloatingArray, IndexArray
 from likewise._runtime.memory import UNCHECKED_BYTES, free_memory
-
-Floats = NDArray[np.floating[Any]]
-Indices = NDArray[np.int64]
-Reals = NDArray[np.float64]
-Singles = NDArray[np.float32]
 
 LANES = 8  # doubles that the compiled loops take at a time
 
@@ -72,7 +65,7 @@ class PairLimit:
             )
 
 
-def check_rows(name: str, Z: Floats) -> None:
+def check_rows(name: str, Z: FloatingArray) -> None:
     """Refuse anything but a C-contiguous float matrix: a silent copy would hide its cost."""
     if not isinstance(Z, np.ndarray) or Z.dtype not in (np.float32, np.float64):
         found = getattr(Z, "dtype", type(Z).__name__)
@@ -84,7 +77,7 @@ def check_rows(name: str, Z: Floats) -> None:
         )
 
 
-def check_points(Z: Floats, points: Floats | None) -> Floats:
+def check_points(Z: FloatingArray, points: FloatingArray | None) -> FloatingArray:
     """Return the rows that columns count in: ``points`` if they go with Z, Z itself for None."""
     check_rows("Z", Z)
     if points is None:
@@ -98,7 +91,7 @@ def check_points(Z: Floats, points: Floats | None) -> Floats:
     return points
 
 
-def check_pairs(rows: Indices, cols: Indices, n_rows: int, n_cols: int) -> None:
+def check_pairs(rows: IndexArray, cols: IndexArray, n_rows: int, n_cols: int) -> None:
     """Refuse row numbers that are not int64, differ in length or point outside."""
     for name, index, n in (("rows", rows, n_rows), ("cols", cols, n_cols)):
         _check_vector(name, index, np.int64)
@@ -111,7 +104,7 @@ def check_pairs(rows: Indices, cols: Indices, n_rows: int, n_cols: int) -> None:
         raise ValueError(f"rows and cols must be as long, but have {len(rows)} and {len(cols)}.")
 
 
-def check_weights(weights: Reals, n_pairs: int) -> None:
+def check_weights(weights: FloatArray, n_pairs: int) -> None:
     """Refuse weights that are not one float64 a pair."""
     _check_vector("weights", weights, np.float64)
     if len(weights) != n_pairs:
@@ -119,7 +112,12 @@ def check_weights(weights: Reals, n_pairs: int) -> None:
 
 
 def check_groups(
-    near: Reals, near_start: Indices, far: Reals, far_start: Indices, margin: float, width: float
+    near: FloatArray,
+    near_start: IndexArray,
+    far: FloatArray,
+    far_start: IndexArray,
+    margin: float,
+    width: float,
 ) -> None:
     """Refuse groups that do not cut up their pairs, and hinges that have no meaning."""
     for name, values, start in (("near", near, near_start), ("far", far, far_start)):
@@ -141,7 +139,9 @@ def check_groups(
         )
 
 
-def check_scan(Z: Floats, labels: Indices, radius2: Reals, max_pairs: int | None) -> None:
+def check_scan(
+    Z: FloatingArray, labels: IndexArray, radius2: FloatArray, max_pairs: int | None
+) -> None:
     """Refuse what `radius_scan` cannot search."""
     check_rows("Z", Z)
     _check_vector("labels", labels, np.int64)
@@ -157,7 +157,7 @@ def check_scan(Z: Floats, labels: Indices, radius2: Reals, max_pairs: int | None
         raise ValueError(f"max_pairs must be None or at least 0, but it is {max_pairs}.")
 
 
-def bounds(Z: Floats) -> tuple[Reals, Reals]:
+def bounds(Z: FloatingArray) -> tuple[FloatArray, FloatArray]:
     """Return the least and the greatest of every feature, refusing NaN, infinity and overflow."""
     low, high = Z.min(axis=0).astype(np.float64), Z.max(axis=0).astype(np.float64)
     if not (np.isfinite(low).all() and np.isfinite(high).all()):
@@ -167,7 +167,7 @@ def bounds(Z: Floats) -> tuple[Reals, Reals]:
     return low, high
 
 
-def _check_vector(name: str, values: NDArray[Any], dtype: type) -> None:
+def _check_vector(name: str, values: Array, dtype: type) -> None:
     if not isinstance(values, np.ndarray) or values.dtype != dtype:
         found = getattr(values, "dtype", type(values).__name__)
         raise TypeError(f"{name} must be an array of {np.dtype(dtype)}, but it is {found}.")

@@ -6,10 +6,7 @@ import numpy as np
 
 import likewise._loops._native as _native
 from likewise._loops.common import (
-    Floats,
-    Indices,
     PairLimit,
-    Reals,
     bounds,
     check_groups,
     check_pairs,
@@ -18,6 +15,7 @@ from likewise._loops.common import (
     check_scan,
     check_weights,
 )
+from likewise._runtime.arrays import FloatArray, FloatingArray, IndexArray
 from likewise._runtime.memory import require_memory
 from likewise._runtime.threads import run_blocks
 
@@ -38,13 +36,13 @@ _PRODUCT_COLUMNS = 40 * _PANEL
 
 
 def pair_sqdist(
-    Z: Floats,
-    rows: Indices,
-    cols: Indices,
+    Z: FloatingArray,
+    rows: IndexArray,
+    cols: IndexArray,
     *,
-    points: Floats | None = None,
+    points: FloatingArray | None = None,
     n_jobs: int | None = None,
-) -> Reals:
+) -> FloatArray:
     """See `likewise._loops.reference.pair_sqdist`."""
     points = check_points(Z, points)
     check_pairs(rows, cols, len(Z), len(points))
@@ -59,8 +57,13 @@ def pair_sqdist(
 
 
 def laplacian_apply(
-    Z: Floats, rows: Indices, cols: Indices, weights: Reals, *, n_jobs: int | None = None
-) -> Floats:
+    Z: FloatingArray,
+    rows: IndexArray,
+    cols: IndexArray,
+    weights: FloatArray,
+    *,
+    n_jobs: int | None = None,
+) -> FloatingArray:
     """See `likewise._loops.reference.laplacian_apply`."""
     check_rows("Z", Z)
     check_pairs(rows, cols, len(Z), len(Z))
@@ -80,15 +83,15 @@ def laplacian_apply(
 
 
 def group_hinges(
-    near: Reals,
-    near_start: Indices,
-    far: Reals,
-    far_start: Indices,
+    near: FloatArray,
+    near_start: IndexArray,
+    far: FloatArray,
+    far_start: IndexArray,
     margin: float,
     width: float,
     *,
     n_jobs: int | None = None,
-) -> tuple[Reals, Reals, Reals]:
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """See `likewise._loops.reference.group_hinges`."""
     check_groups(near, near_start, far, far_start, margin, width)
     value, near_slope, far_slope = (np.empty(n) for n in (len(near_start) - 1, len(near), len(far)))
@@ -104,13 +107,13 @@ def group_hinges(
 
 
 def radius_scan(
-    Z: Floats,
-    labels: Indices,
-    radius2: Reals,
+    Z: FloatingArray,
+    labels: IndexArray,
+    radius2: FloatArray,
     *,
     max_pairs: int | None = None,
     n_jobs: int | None = None,
-) -> tuple[Indices, Indices, Reals]:
+) -> tuple[IndexArray, IndexArray, FloatArray]:
     """See `likewise._loops.reference.radius_scan`."""
     check_scan(Z, labels, radius2, max_pairs)
     limit = PairLimit(max_pairs, len(Z))
@@ -154,7 +157,7 @@ def radius_scan(
     return rows, cols, sqdist
 
 
-def _centre_and_scale(Z: Floats) -> tuple[Reals, float]:
+def _centre_and_scale(Z: FloatingArray) -> tuple[FloatArray, float]:
     """Return where to put the origin, and the power of two that makes every norm at most 1.
 
     Any centre is right; the mean makes the filter's rounding errors small. Scaling by a power of

@@ -5,10 +5,7 @@ import scipy.sparse as sp
 
 from likewise._loops.common import (
     LANES,
-    Floats,
-    Indices,
     PairLimit,
-    Reals,
     bounds,
     check_groups,
     check_pairs,
@@ -18,19 +15,20 @@ from likewise._loops.common import (
     check_weights,
 )
 from likewise._numerics.centring import robust_centre
+from likewise._runtime.arrays import FloatArray, FloatingArray, IndexArray
 from likewise._runtime.threads import count_threads, run_blocks
 
 _BLOCK_VALUES = 1 << 20
 
 
 def pair_sqdist(
-    Z: Floats,
-    rows: Indices,
-    cols: Indices,
+    Z: FloatingArray,
+    rows: IndexArray,
+    cols: IndexArray,
     *,
-    points: Floats | None = None,
+    points: FloatingArray | None = None,
     n_jobs: int | None = None,
-) -> Reals:
+) -> FloatArray:
     """Return ``‖Z[rows] − points[cols]‖²`` for each pair, accumulated in float64.
 
     Parameters
@@ -57,8 +55,13 @@ def pair_sqdist(
 
 
 def laplacian_apply(
-    Z: Floats, rows: Indices, cols: Indices, weights: Reals, *, n_jobs: int | None = None
-) -> Floats:
+    Z: FloatingArray,
+    rows: IndexArray,
+    cols: IndexArray,
+    weights: FloatArray,
+    *,
+    n_jobs: int | None = None,
+) -> FloatingArray:
     """Return ``ΛZ`` with ``Λ = diag((W + Wᵀ)1) − (W + Wᵀ)`` for the weighted pairs W.
 
     Pair p = (a, b) adds ``weights[p] (z_a − z_b)`` to row a and takes it from row b.
@@ -86,15 +89,15 @@ def laplacian_apply(
 
 
 def group_hinges(
-    near: Reals,
-    near_start: Indices,
-    far: Reals,
-    far_start: Indices,
+    near: FloatArray,
+    near_start: IndexArray,
+    far: FloatArray,
+    far_start: IndexArray,
     margin: float,
     width: float,
     *,
     n_jobs: int | None = None,
-) -> tuple[Reals, Reals, Reals]:
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return what it costs, group by group, that far pairs are not `margin` beyond near ones.
 
     Every near pair of a group meets every far pair of it: the violation ``v = margin + near − far``
@@ -134,13 +137,13 @@ def group_hinges(
 
 
 def radius_scan(
-    Z: Floats,
-    labels: Indices,
-    radius2: Reals,
+    Z: FloatingArray,
+    labels: IndexArray,
+    radius2: FloatArray,
     *,
     max_pairs: int | None = None,
     n_jobs: int | None = None,
-) -> tuple[Indices, Indices, Reals]:
+) -> tuple[IndexArray, IndexArray, FloatArray]:
     """Return the pairs of differing labels with ``‖z_row − z_col‖² < radius2[row]``.
 
     Parameters
@@ -172,7 +175,7 @@ def radius_scan(
     bounds(Z)
     found = 0
 
-    def block(start: int, stop: int) -> tuple[Indices, Indices, Reals]:
+    def block(start: int, stop: int) -> tuple[IndexArray, IndexArray, FloatArray]:
         nonlocal found
         parts = []
         for row in range(start, stop):
@@ -192,7 +195,7 @@ def radius_scan(
     return rows, cols, sqdist
 
 
-def _sqdist(a: Floats, b: Floats) -> Reals:
+def _sqdist(a: FloatingArray, b: FloatingArray) -> FloatArray:
     """Return the squared distances of rows, summed in the order that defines the last bit."""
     with np.errstate(over="ignore", under="ignore"):
         diff = np.subtract(a, b, dtype=np.float64)
@@ -202,5 +205,5 @@ def _sqdist(a: Floats, b: Floats) -> Reals:
             lanes[:, : part.shape[1]] += part * part
         half = lanes[:, :4] + lanes[:, 4:]
         quarter = half[:, :2] + half[:, 2:]
-        total: Reals = quarter[:, 0] + quarter[:, 1]
+        total: FloatArray = quarter[:, 0] + quarter[:, 1]
     return total

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-Reals = NDArray[np.float64]
+from likewise._runtime.arrays import FloatArray
 
 LONGEST2 = 1e150  # largest squared length of a difference: its square is still a number
 VARIANTS = ("PA", "PA-I", "PA-II", "PALS")
@@ -51,8 +48,8 @@ class Steps(NamedTuple):
 
     taken: int
     b: float
-    losses: Reals
-    steps: Reals
+    losses: FloatArray
+    steps: FloatArray
 
 
 class LowRankMetric(NamedTuple):
@@ -61,12 +58,12 @@ class LowRankMetric(NamedTuple):
     `rows` and `weights` have room for more than `used`.
     """
 
-    values: Reals
-    rows: Reals
-    weights: Reals
+    values: FloatArray
+    rows: FloatArray
+    weights: FloatArray
     used: int
 
-    def dense(self) -> Reals:
+    def dense(self) -> FloatArray:
         """Return the matrix itself, exactly symmetric."""
         rows = self.rows[: self.used]
         low_rank = (rows.T * self.weights[: self.used]) @ rows

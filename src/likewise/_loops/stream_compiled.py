@@ -5,24 +5,24 @@ from __future__ import annotations
 import numpy as np
 
 import likewise._loops._native as _native
-from likewise._loops.common import Floats, Indices
-from likewise._loops.stream_common import LowRankMetric, Reals, StepRule, Steps
+from likewise._loops.stream_common import LowRankMetric, StepRule, Steps
+from likewise._runtime.arrays import FloatArray, FloatingArray, IndexArray
 
 
-def pair_differences(X: Floats, pairs: Indices, scale: float) -> tuple[Reals, float]:
+def pair_differences(X: FloatingArray, pairs: IndexArray, scale: float) -> tuple[FloatArray, float]:
     """See `likewise._loops.stream_reference.pair_differences`."""
     V = np.empty((len(pairs), X.shape[1]))
     return V, _native.pair_differences(X, pairs, scale, V)
 
 
-def triangle_quadratics(V: Reals, half: Reals, diagonal: Reals) -> Reals:
+def triangle_quadratics(V: FloatArray, half: FloatArray, diagonal: FloatArray) -> FloatArray:
     """See `likewise._loops.stream_reference.triangle_quadratics`."""
     q = np.empty(len(V))
     _native.triangle_quadratics(V, half, diagonal, q)
     return q
 
 
-def signed_rows(V: Reals, weights: Reals) -> tuple[Reals, Reals]:
+def signed_rows(V: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
     """See `likewise._loops.stream_reference.signed_rows`."""
     rows = np.empty_like(V)
     positive = _native.signed_rows(V, weights, rows)
@@ -30,7 +30,13 @@ def signed_rows(V: Reals, weights: Reals) -> tuple[Reals, Reals]:
 
 
 def pair_step(
-    M: Reals, b: float, first: Reals, second: Reals, scale: float, sign: float, rule: StepRule
+    M: FloatArray,
+    b: float,
+    first: FloatArray,
+    second: FloatArray,
+    scale: float,
+    sign: float,
+    rule: StepRule,
 ) -> tuple[float, float, float]:
     """See `likewise._loops.stream_reference.pair_step`."""
     _, C, slack, tolerance = rule
@@ -40,7 +46,7 @@ def pair_step(
 
 
 def pair_steps(
-    M: Reals, b: float, V: Reals, sign: Reals, rule: StepRule, max_updates: int
+    M: FloatArray, b: float, V: FloatArray, sign: FloatArray, rule: StepRule, max_updates: int
 ) -> Steps:
     """See `likewise._loops.stream_reference.pair_steps`."""
     losses, steps = np.empty(len(V)), np.empty(len(V))
@@ -49,7 +55,7 @@ def pair_steps(
 
 
 def pair_block_steps(
-    V: Reals, q: Reals, b: float, sign: Reals, rule: StepRule, max_updates: int
+    V: FloatArray, q: FloatArray, b: float, sign: FloatArray, rule: StepRule, max_updates: int
 ) -> Steps:
     """See `likewise._loops.stream_reference.pair_block_steps`."""
     losses, steps = np.empty(len(V)), np.empty(len(V))
@@ -60,7 +66,7 @@ def pair_block_steps(
 
 
 def pair_gram_steps(
-    gram: Reals, q: Reals, b: float, sign: Reals, rule: StepRule, max_updates: int
+    gram: FloatArray, q: FloatArray, b: float, sign: FloatArray, rule: StepRule, max_updates: int
 ) -> Steps:
     """See `likewise._loops.stream_reference.pair_gram_steps`."""
     losses, steps = np.empty(len(gram)), np.empty(len(gram))
@@ -70,7 +76,9 @@ def pair_gram_steps(
     return Steps(taken, b, losses[:taken], steps[:taken])
 
 
-def pair_psd_steps(M: Reals, b: float, V: Reals, sign: Reals, rule: StepRule) -> Steps:
+def pair_psd_steps(
+    M: FloatArray, b: float, V: FloatArray, sign: FloatArray, rule: StepRule
+) -> Steps:
     """See `likewise._loops.stream_reference.pair_psd_steps`."""
     losses, steps = np.empty(len(V)), np.empty(len(V))
     b = _native.pair_psd_steps(M, b, V, sign, rule.code, *rule[1:], losses, steps)
@@ -78,7 +86,7 @@ def pair_psd_steps(M: Reals, b: float, V: Reals, sign: Reals, rule: StepRule) ->
 
 
 def low_rank_psd_steps(
-    metric: LowRankMetric, b: float, V: Reals, sign: Reals, rule: StepRule
+    metric: LowRankMetric, b: float, V: FloatArray, sign: FloatArray, rule: StepRule
 ) -> tuple[Steps, int]:
     """See `likewise._loops.stream_reference.low_rank_psd_steps`."""
     losses, steps = np.empty(len(V)), np.empty(len(V))

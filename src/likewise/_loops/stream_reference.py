@@ -10,11 +10,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from likewise._loops.common import Floats, Indices
-from likewise._loops.stream_common import LONGEST2, LowRankMetric, Reals, StepRule, Steps
+from likewise._loops.stream_common import LONGEST2, LowRankMetric, StepRule, Steps
+from likewise._runtime.arrays import FloatArray, FloatingArray, IndexArray
 
 
-def pair_differences(X: Floats, pairs: Indices, scale: float) -> tuple[Reals, float]:
+def pair_differences(X: FloatingArray, pairs: IndexArray, scale: float) -> tuple[FloatArray, float]:
     """Return the scaled difference of each pair, and the largest squared length among them.
 
     Parameters
@@ -38,7 +38,7 @@ def pair_differences(X: Floats, pairs: Indices, scale: float) -> tuple[Reals, fl
         return V, float(np.einsum("nd,nd->n", V, V).max(initial=0.0))
 
 
-def triangle_quadratics(V: Reals, half: Reals, diagonal: Reals) -> Reals:
+def triangle_quadratics(V: FloatArray, half: FloatArray, diagonal: FloatArray) -> FloatArray:
     """Return ``vᵀMv`` of each row, from ``half = V tril(M)`` and the diagonal of M.
 
     With M symmetric that is ``2 vᵀ tril(M) v - Σ Mⱼⱼ vⱼ²``.
@@ -46,7 +46,7 @@ def triangle_quadratics(V: Reals, half: Reals, diagonal: Reals) -> Reals:
     return np.asarray(2 * np.einsum("nd,nd->n", half, V) - np.square(V) @ diagonal)
 
 
-def signed_rows(V: Reals, weights: Reals) -> tuple[Reals, Reals]:
+def signed_rows(V: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return ``√|w| v`` for the rows of positive and for those of negative weight.
 
     With them ``Σ w v vᵀ`` is a difference of two Gram matrices.
@@ -59,7 +59,13 @@ def signed_rows(V: Reals, weights: Reals) -> tuple[Reals, Reals]:
 
 
 def pair_step(
-    M: Reals, b: float, first: Reals, second: Reals, scale: float, sign: float, rule: StepRule
+    M: FloatArray,
+    b: float,
+    first: FloatArray,
+    second: FloatArray,
+    scale: float,
+    sign: float,
+    rule: StepRule,
 ) -> tuple[float, float, float]:
     """Take one event on an explicit M, which changes in place: `pair_steps` for a stream.
 
@@ -97,7 +103,7 @@ _ROUNDING = 1e-13
 
 
 def pair_steps(
-    M: Reals, b: float, V: Reals, sign: Reals, rule: StepRule, max_updates: int
+    M: FloatArray, b: float, V: FloatArray, sign: FloatArray, rule: StepRule, max_updates: int
 ) -> Steps:
     """Take events one by one on an explicit M, which changes in place.
 
@@ -135,7 +141,7 @@ def pair_steps(
 
 
 def pair_block_steps(
-    V: Reals, q: Reals, b: float, sign: Reals, rule: StepRule, max_updates: int
+    V: FloatArray, q: FloatArray, b: float, sign: FloatArray, rule: StepRule, max_updates: int
 ) -> Steps:
     """Take the events of a block whose ``q = vᵀMv`` at its start are known; M is not touched.
 
@@ -157,7 +163,7 @@ def pair_block_steps(
 
 
 def pair_gram_steps(
-    gram: Reals, q: Reals, b: float, sign: Reals, rule: StepRule, max_updates: int
+    gram: FloatArray, q: FloatArray, b: float, sign: FloatArray, rule: StepRule, max_updates: int
 ) -> Steps:
     """Take the events of a block as `pair_block_steps` does, from the inner products of its pairs.
 
@@ -178,10 +184,10 @@ def pair_gram_steps(
 
 
 def _block_steps(
-    products: Callable[[int], Reals],
-    q: Reals,
+    products: Callable[[int], FloatArray],
+    q: FloatArray,
     b: float,
-    sign: Reals,
+    sign: FloatArray,
     *,
     rule: StepRule,
     max_updates: int,
@@ -201,7 +207,9 @@ def _block_steps(
     return Steps(k, b, losses[:k], steps[:k])
 
 
-def pair_psd_steps(M: Reals, b: float, V: Reals, sign: Reals, rule: StepRule) -> Steps:
+def pair_psd_steps(
+    M: FloatArray, b: float, V: FloatArray, sign: FloatArray, rule: StepRule
+) -> Steps:
     """Take events one by one; after every update M is projected on the PSD cone and b on [1, ∞).
 
     Parameters as in `pair_steps`; M is positive semi-definite and changes in place.
@@ -221,7 +229,7 @@ def pair_psd_steps(M: Reals, b: float, V: Reals, sign: Reals, rule: StepRule) ->
 
 
 def low_rank_psd_steps(
-    metric: LowRankMetric, b: float, V: Reals, sign: Reals, rule: StepRule
+    metric: LowRankMetric, b: float, V: FloatArray, sign: FloatArray, rule: StepRule
 ) -> tuple[Steps, int]:
     """Take events as `pair_psd_steps` does, on a metric given in an eigenbasis.
 

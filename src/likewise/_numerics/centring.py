@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from likewise._runtime.arrays import Array
 
 _MAX_SAMPLED_ROWS = 128  # more rows hardly move the median, and cost more than a small fit
 _GOLDEN_RATIO = 0.6180339887498949

@@ -7,14 +7,10 @@ fixed blocks of rows, and partial sums are added in a fixed order. Rows should b
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from likewise._runtime.arrays import Array
 from likewise._runtime.threads import run_blocks
-
-Array = NDArray[Any]
 
 _SLICE = 1024
 _SUMS = 16

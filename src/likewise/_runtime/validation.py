@@ -17,9 +17,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
+
+from likewise._runtime.arrays import Array, BoolArray, FloatArray, IndexArray
 
 TableLike: TypeAlias = Any
 """Whatever scikit-learn takes as a table: arrays, lists, DataFrames, sparse matrices."""
@@ -163,7 +164,7 @@ def check_rows(
 
 def check_labelled(
     estimator: Any, X: Any, y: Any, *, min_classes: int = 2, accept_sparse: bool = False
-) -> tuple[Any, NDArray[np.int64], NDArray[Any]]:
+) -> tuple[Any, IndexArray, Array]:
     """Return `X`, the labels as codes 0…c-1, and the c labels in sorted order."""
     _check_two_dimensional(X, "X")
     n_rows, n_labels = _length(X), _length(y)
@@ -192,7 +193,7 @@ def check_labelled(
 
 
 def check_class_sizes(
-    codes: NDArray[np.int64], classes: NDArray[Any], n_neighbors: int, name: str = "n_neighbors"
+    codes: IndexArray, classes: Array, n_neighbors: int, name: str = "n_neighbors"
 ) -> None:
     """Refuse a class too small for rows to have so many neighbours in it; `name` is the user's."""
     sizes = np.bincount(codes)
@@ -205,7 +206,7 @@ def check_class_sizes(
         )
 
 
-def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
+def check_weights(sample_weight: Any, n_rows: int) -> FloatArray:
     """Return one finite weight a row, none negative and not all zero; None is 1 for each."""
     if sample_weight is None:
         return np.ones(n_rows)
@@ -224,7 +225,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
     return weights
 
 
-def codes_of(y: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def codes_of(y: Any) -> tuple[Array, IndexArray]:
     """Return the different labels in sorted order, and each label as its place among them."""
     try:
         classes, codes = np.unique(np.asarray(y), return_inverse=True)
@@ -241,7 +242,7 @@ def shown(value: Any) -> str:
     return repr(value.item() if isinstance(value, np.generic) else value)
 
 
-def check_row_numbers(given: Any, name: str, width: int, n_rows: int) -> NDArray[np.int64]:
+def check_row_numbers(given: Any, name: str, width: int, n_rows: int) -> IndexArray:
     """Return a table of row numbers of X, `width` different ones a row."""
     index = whole_numbers(given, name)
     if not index.size:
@@ -263,7 +264,7 @@ def check_row_numbers(given: Any, name: str, width: int, n_rows: int) -> NDArray
     return index
 
 
-def whole_numbers(given: Any, name: str) -> NDArray[np.int64]:
+def whole_numbers(given: Any, name: str) -> IndexArray:
     """Return whole numbers as they were given; nothing is rounded to become one."""
     try:
         numbers = np.asarray(given)
@@ -274,7 +275,7 @@ def whole_numbers(given: Any, name: str) -> NDArray[np.int64]:
     return np.ascontiguousarray(numbers, dtype=np.int64)
 
 
-def table_of_numbers(given: Any, name: str) -> NDArray[np.float64]:
+def table_of_numbers(given: Any, name: str) -> FloatArray:
     """Return numbers in float64, of whatever shape; refuse what is ragged or no number."""
     try:
         table = np.asarray(given)
@@ -356,7 +357,7 @@ def _check_two_dimensional(X: Any, name: str) -> None:
         )
 
 
-def check_answers(same: Any, n_pairs: int) -> NDArray[np.bool_]:
+def check_answers(same: Any, n_pairs: int) -> BoolArray:
     """Return whether each pair is alike, from True/False, 1/0 or the papers' 1/-1."""
     answers = np.asarray(same)
     if answers.shape != (n_pairs,):

@@ -7,11 +7,11 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, ParamSpec, TypeVar, cast
 
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from likewise import _files
+from likewise._runtime.arrays import Array
 from likewise._runtime.progress import progress
 from likewise._runtime.threads import single_threaded_blas
 from likewise._runtime.validation import Rule, check_parameters, warn_user
@@ -29,7 +29,6 @@ except ImportError:
         return method
 
 
-Array = NDArray[Any]
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 

@@ -8,17 +8,16 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from likewise._numerics.centring import centred
+from likewise._runtime.arrays import Array
 from likewise._runtime.threads import run_blocks, single_threaded_blas
 from likewise._runtime.validation import TableLike, check_rows
 from likewise.base.learner import Learner
 from likewise.metric import row_norms
-
-Array = NDArray[Any]
 
 _MAP_BLOCK = 4096  # rows mapped at a time
 

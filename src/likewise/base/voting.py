@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
+from likewise._runtime.arrays import Array, IndexArray
 from likewise._runtime.validation import TableLike, at_least, check_parameters
 from likewise.base.learner import Learner
 from likewise.neighbors import vote
-
-Array = NDArray[Any]
-Index = NDArray[np.int64]
 
 
 class NeighborVoter(ClassifierMixin, Learner):  # type: ignore[misc]
@@ -21,9 +16,9 @@ class NeighborVoter(ClassifierMixin, Learner):  # type: ignore[misc]
 
     n_neighbors: int
     classes_: Array
-    _codes: Index
+    _codes: IndexArray
 
-    def kneighbors(self, X: TableLike, n_neighbors: int | None = None) -> tuple[Array, Index]:
+    def kneighbors(self, X: TableLike, n_neighbors: int | None = None) -> tuple[Array, IndexArray]:
         """Return distances to, and row numbers of, the nearest training rows, nearest first."""
         raise NotImplementedError
 
@@ -59,7 +54,7 @@ class NeighborVoter(ClassifierMixin, Learner):  # type: ignore[misc]
         _, counts = self._vote(X)
         return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 
-    def _vote(self, X: TableLike) -> tuple[Index, Index]:
+    def _vote(self, X: TableLike) -> tuple[IndexArray, IndexArray]:
         _, index = self.kneighbors(X)
         return vote(self._codes[index], len(self.classes_))
 

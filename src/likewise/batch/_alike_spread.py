@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from likewise import _loops
 from likewise._numerics.centring import centred, robust_centre
+from likewise._runtime.arrays import Array
 from likewise._runtime.memory import require_memory
 from likewise._runtime.threads import run_blocks, single_threaded_blas
 from likewise._runtime.validation import between, positive
@@ -18,8 +18,6 @@ from likewise.batch._pair_learner import PairLearner
 from likewise.batch._start import size_of
 from likewise.constraints import Pairs
 from likewise.solvers import Solution
-
-Array = NDArray[Any]
 
 _PAIRS_AT_ONCE = 2048
 

@@ -7,15 +7,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from likewise._runtime.arrays import Array
 from likewise.base import MetricLearner
 from likewise.batch._kernel_space import KernelSpace
 from likewise.kernels import check_kernel
 from likewise.metric import row_norms
-
-Array = NDArray[Any]
 
 
 class KernelMetric(MetricLearner):

@@ -6,16 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from likewise import _files
+from likewise._runtime.arrays import Array, FloatArray
 from likewise._runtime.memory import require_memory
 from likewise._runtime.threads import run_blocks, single_threaded_blas
 from likewise.kernels import kernel_function
-
-Array = NDArray[Any]
-Reals = NDArray[np.float64]
 
 _BLOCK = 512
 _TABLES = 4  # of all rows by all rows, at a time
@@ -41,14 +38,14 @@ class KernelSpace:
         What turns centred kernel values into coordinates.
     """
 
-    rows: Reals
-    means: Reals
-    basis: Reals
+    rows: FloatArray
+    means: FloatArray
+    basis: FloatArray
 
     @classmethod
     def spanned_by(
         cls, X: Array, kernel: Any, parameters: dict[str, Any], budget: int | None = None
-    ) -> tuple[KernelSpace, Reals]:
+    ) -> tuple[KernelSpace, FloatArray]:
         """Return the space, its first `budget` directions, and the coordinates of the rows."""
         rows = np.ascontiguousarray(X, dtype=np.float64)
         n = len(rows)
@@ -92,7 +89,7 @@ class KernelSpace:
 
     def coordinates(
         self, X: Array, kernel: Any, parameters: dict[str, Any], n_jobs: int | None = None
-    ) -> Reals:
+    ) -> FloatArray:
         """Return the coordinates of other rows, projected on the space."""
         function = kernel_function(kernel, parameters, self.rows.shape[1])
         found = np.empty((len(X), self.basis.shape[1]))

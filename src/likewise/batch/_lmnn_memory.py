@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from numpy.typing import NDArray
-
 from likewise._numerics.products import count_sums
+from likewise._runtime.arrays import Array
 from likewise._runtime.memory import require_memory
 
 # Arrays of the size of L: ten steps and slopes in L-BFGS's memory, and the points around them.
@@ -18,7 +15,7 @@ _ROWS = 5  # copies of the rows, plain and mapped
 
 def require_memory_for_lmnn(
     owner: str,
-    X: NDArray[Any],
+    X: Array,
     n_components: int,
     *,
     n_metrics: int = 1,

@@ -6,16 +6,13 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from likewise import _loops, neighbors
+from likewise._runtime.arrays import Array, BoolArray, FloatArray, IndexArray
 from likewise.neighbors._rows import Algorithm
 from likewise.objectives import GroupedPairs, LargeMargin, QuadraticPenalty
 from likewise.solvers import Look
-
-Array = NDArray[Any]
-Reals = NDArray[np.float64]
 
 _SLACKS = (0.02, 0.3)
 _FIRST_SLACK = 0.1
@@ -38,7 +35,7 @@ class FindImpostors(Protocol):
 
     limit: int | None
 
-    def __call__(self, Z: Array, near: Reals, slack: float) -> tuple[GroupedPairs, Reals]:
+    def __call__(self, Z: Array, near: FloatArray, slack: float) -> tuple[GroupedPairs, FloatArray]:
         """Return all pairs that matter at the mapped rows Z, and their squared distances.
 
         `near` are the squared distances to the targets; `slack` asks for pairs that would matter
@@ -65,9 +62,9 @@ class ImpostorsByLabel:
 
     def __init__(
         self,
-        labels: NDArray[np.int64],
+        labels: IndexArray,
         targets: GroupedPairs,
-        active: NDArray[np.bool_],
+        active: BoolArray,
         margin: float,
         n_jobs: int | None,
         algorithm: Algorithm = "auto",
@@ -76,7 +73,7 @@ class ImpostorsByLabel:
         self.margin, self.n_jobs, self.algorithm = margin, n_jobs, algorithm
         self.limit: int | None = max(_LEAST_LIMIT, _PAIRS_PER_ROW * len(labels))
 
-    def __call__(self, Z: Array, near: Reals, slack: float) -> tuple[GroupedPairs, Reals]:
+    def __call__(self, Z: Array, near: FloatArray, slack: float) -> tuple[GroupedPairs, FloatArray]:
         widest = np.maximum.reduceat(near, self.targets.start[:-1])
         radius2 = np.where(self.active, (self.margin + widest) * (1 + slack), 0.0)
         try:
@@ -90,7 +87,7 @@ class ImpostorsByLabel:
         self.limit = max(self.limit or 0, 4 * len(rows))
         return GroupedPairs.sorted_by(rows, len(self.labels), rows, cols), sqdist
 
-    def _search(self, Z: Array, radius2: Reals) -> tuple[Array, Array, Reals]:
+    def _search(self, Z: Array, radius2: FloatArray) -> tuple[Array, Array, FloatArray]:
         """Return pairs of rows of different class within the first row's radius, in order."""
         return neighbors.within_radius_of_other_class(
             Z,
@@ -112,11 +109,11 @@ class ImpostorsByCluster(ImpostorsByLabel):
         As in `ImpostorsByLabel`.
     """
 
-    def __init__(self, clusters: NDArray[np.int64], *args: Any) -> None:
+    def __init__(self, clusters: IndexArray, *args: Any) -> None:
         super().__init__(*args)
         self.clusters = clusters
 
-    def _search(self, Z: Array, radius2: Reals) -> tuple[Array, Array, Reals]:
+    def _search(self, Z: Array, radius2: FloatArray) -> tuple[Array, Array, FloatArray]:
         parts, left = [], self.limit
         # Rows of one cluster and class against all other classes: together every pair once.
         for cluster, label in np.unique(np.stack([self.clusters, self.labels]), axis=1).T:
@@ -144,7 +141,7 @@ class GivenImpostors:
     def __init__(self, far: GroupedPairs, n_jobs: int | None) -> None:
         self.far, self.n_jobs = far, n_jobs
 
-    def __call__(self, Z: Array, near: Reals, slack: float) -> tuple[GroupedPairs, Reals]:
+    def __call__(self, Z: Array, near: FloatArray, slack: float) -> tuple[GroupedPairs, FloatArray]:
         far = self.far
         return far, _loops.pair_sqdist(Z, far.rows, far.cols, n_jobs=self.n_jobs)
 
@@ -204,7 +201,7 @@ class LMNNProblem:
             bound=bound.proved,
         )
 
-    def _search(self, Z: Array, near: Reals) -> tuple[GroupedPairs, Reals] | None:
+    def _search(self, Z: Array, near: FloatArray) -> tuple[GroupedPairs, FloatArray] | None:
         for slack in (self._slack, 0.0):
             try:
                 return self.find(Z, near, slack)
@@ -226,8 +223,8 @@ class _Found(NamedTuple):
     """Where everything was searched last, and the squared distances there."""
 
     L: Array
-    near: Reals
-    far: Reals
+    near: FloatArray
+    far: FloatArray
 
 
 class _Rounded:
@@ -270,7 +267,7 @@ def best_multiple(objective: LargeMargin, find: FindImpostors, Z: Array) -> floa
 
 
 def _best_square(
-    objective: LargeMargin, find: FindImpostors, Z: Array, near: Reals, first: float
+    objective: LargeMargin, find: FindImpostors, Z: Array, near: FloatArray, first: float
 ) -> float | None:
     """Return α², or None if all searches are floods.
 
@@ -303,13 +300,13 @@ def _multiplied(Z: Array, square: float) -> Array:
     return np.asarray(Z * Z.dtype.type(np.sqrt(square)))
 
 
-def _search_all(find: FindImpostors, Z: Array, near: Reals) -> tuple[GroupedPairs, Reals]:
+def _search_all(find: FindImpostors, Z: Array, near: FloatArray) -> tuple[GroupedPairs, FloatArray]:
     """Search, however many pairs there are: only memory is a limit."""
     find.limit = None
     return find(Z, near, 0.0)
 
 
-def _best_factor(objective: LargeMargin, near: Reals, far: Reals) -> float:
+def _best_factor(objective: LargeMargin, near: FloatArray, far: FloatArray) -> float:
     """Return the factor of all squared distances, at least 1, for which they cost least."""
     found = minimize_scalar(
         lambda power: objective.costs(np.exp(power) * near, np.exp(power) * far).value,

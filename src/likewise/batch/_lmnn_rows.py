@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from likewise import _loops
 from likewise._numerics.centring import robust_centre
 from likewise._numerics.products import map_rows
+from likewise._runtime.arrays import Array
 from likewise._runtime.threads import single_threaded_blas
 from likewise.objectives import GroupedPairs, LargeMargin
-
-Array = NDArray[Any]
 
 # Directions are stretched until all are pulled alike, but those that hardly vary not without end.
 _LEAST_PULL = 1e-6

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise.batch._lmnn_problem import FindImpostors, GivenImpostors, ImpostorsByLabel
 from likewise.constraints import Triplets, target_neighbors
 from likewise.neighbors._rows import Algorithm
 from likewise.objectives import GroupedPairs
-
-Array = NDArray[Any]
-Index = NDArray[np.int64]
 
 
 class Told(NamedTuple):
     """Pairs that pull, how much their groups count, and where impostors come from."""
 
     near: GroupedPairs
-    weights: NDArray[np.float64]
+    weights: FloatArray
     find: FindImpostors
 
 
@@ -28,7 +25,7 @@ class Teacher(Protocol):
     """Says what pulls and what pushes, given where the rows are."""
 
     @property
-    def codes(self) -> Index | None:
+    def codes(self) -> IndexArray | None:
         """The classes, where there are any."""
         ...
 
@@ -42,9 +39,9 @@ class LabelTeacher:
 
     def __init__(
         self,
-        codes: Index,
+        codes: IndexArray,
         classes: Array,
-        weights: NDArray[np.float64],
+        weights: FloatArray,
         n_neighbors: int,
         margin: float,
         n_jobs: int | None,

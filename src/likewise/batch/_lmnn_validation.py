@@ -5,25 +5,22 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from likewise import neighbors
+from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.validation import counted, shown
 from likewise.batch._lmnn_rows import CentredRows
-
-Array = NDArray[Any]
-Index = NDArray[np.int64]
 
 
 class HeldOut(NamedTuple):
     """Rows that are not learned from, their classes, and the classes of the others."""
 
     X: Array
-    codes: Index
-    codes_learned_from: Index
+    codes: IndexArray
+    codes_learned_from: IndexArray
 
-    def error(self, nearest: Index) -> float:
+    def error(self, nearest: IndexArray) -> float:
         """Return the share of the rows whose nearest of the others vote for a wrong class."""
         codes = self.codes_learned_from
         winners, _ = neighbors.vote(codes[nearest], int(codes.max()) + 1)
@@ -31,13 +28,13 @@ class HeldOut(NamedTuple):
 
 
 def split_off(
-    codes: Index,
+    codes: IndexArray,
     classes: Array,
-    weights: NDArray[np.float64],
+    weights: FloatArray,
     fraction: float | None,
     n_neighbors: int,
     random_state: Any,
-) -> tuple[Index, Index]:
+) -> tuple[IndexArray, IndexArray]:
     """Return the rows to learn from and those held out: `fraction` of each class, at random.
 
     All rows are learned from if `fraction` is None.
@@ -45,7 +42,7 @@ def split_off(
     if fraction is None:
         return np.arange(len(codes)), np.empty(0, dtype=np.int64)
     random = check_random_state(random_state)
-    held: list[Index] = []
+    held: list[IndexArray] = []
     for code, label in enumerate(classes):
         members = np.flatnonzero(codes == code)
         n_held = round(fraction * len(members))

@@ -5,23 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from likewise import _loops
 from likewise._numerics.centring import centred, robust_centre
 from likewise._numerics.products import map_rows
+from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.threads import run_blocks
 from likewise.constraints import target_neighbors
 from likewise.neighbors import nearest
 from likewise.objectives import energies
 from likewise.objectives.energy import BLOCK_VALUES, SquaredDistances, by_class
-
-Array = NDArray[Any]
-Index = NDArray[np.int64]
-Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,12 +34,12 @@ class LocalMetrics:
     """
 
     rows: Array
-    codes: Index
-    clusters: Index
+    codes: IndexArray
+    clusters: IndexArray
     components: Array
     n_jobs: int | None
 
-    def nearest(self, X: Array, k: int) -> tuple[Reals, Index]:
+    def nearest(self, X: Array, k: int) -> tuple[FloatArray, IndexArray]:
         """Search each cluster by its own metric; return the k nearest rows of all."""
         squares, index = [], []
         asked, rows = centred(X, self._centre), centred(self.rows, self._centre)
@@ -67,7 +63,7 @@ class LocalMetrics:
 
     def energies(
         self, X: Array, n_classes: int, n_neighbors: int, *, push: float, margin: float
-    ) -> Reals:
+    ) -> FloatArray:
         """Return LMNN's energy of every label for every row of X.
 
         Distances from training rows to x are by the metric of the nearest target that x would have
@@ -77,8 +73,8 @@ class LocalMetrics:
         return self._in_order(order)._energies(X, class_start, n_neighbors, push, margin)
 
     def _energies(
-        self, X: Array, class_start: Index, n_neighbors: int, push: float, margin: float
-    ) -> Reals:
+        self, X: Array, class_start: IndexArray, n_neighbors: int, push: float, margin: float
+    ) -> FloatArray:
         """Do it for rows that stand in the order of their classes."""
         ranges = list(pairwise(class_start))
         targets = np.stack([self._targets(X, *part, n_neighbors) for part in ranges], axis=1)
@@ -91,7 +87,7 @@ class LocalMetrics:
             for seen in maps:
                 to_rows[:, seen.members] = seen.to_members.to(points @ seen.L.T)
 
-            def from_rows(label: int) -> Reals:
+            def from_rows(label: int) -> FloatArray:
                 distances = np.empty_like(to_rows)
                 own = self.clusters[chosen[:, label, 0]]
                 for cluster in np.unique(own):
@@ -112,7 +108,7 @@ class LocalMetrics:
         run_blocks(block, len(X), max(1, BLOCK_VALUES // len(self.rows)), self.n_jobs)
         return found
 
-    def _in_order(self, order: Index) -> LocalMetrics:
+    def _in_order(self, order: IndexArray) -> LocalMetrics:
         """Return the same rows in another order."""
         return replace(
             self,
@@ -121,11 +117,11 @@ class LocalMetrics:
             clusters=self.clusters[order],
         )
 
-    def _targets(self, X: Array, start: int, stop: int, k: int) -> Index:
+    def _targets(self, X: Array, start: int, stop: int, k: int) -> IndexArray:
         """Return the nearest of some rows, by the features as they are."""
         return start + nearest(X, self.rows[start:stop], k, n_jobs=self.n_jobs)[1]
 
-    def _maps(self, k: int) -> tuple[list[_Map], Reals]:
+    def _maps(self, k: int) -> tuple[list[_Map], FloatArray]:
         """Return how each metric sees the rows, and their squared distances to their targets."""
         cols = target_neighbors(self.rows, self.codes, k, n_jobs=self.n_jobs).ravel()
         anchors = np.repeat(np.arange(len(self.rows)), k)
@@ -151,7 +147,7 @@ class LocalMetrics:
 class _Map(NamedTuple):
     """One of the metrics: L, the rows of its cluster, distances to them and to all rows."""
 
-    L: Reals
-    members: Index
+    L: FloatArray
+    members: IndexArray
     to_members: SquaredDistances
     to_all: SquaredDistances

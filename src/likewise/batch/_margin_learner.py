@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from likewise._runtime.arrays import Array
 from likewise._runtime.validation import (
     TableLike,
     at_least,
@@ -28,8 +29,6 @@ from likewise.losses import DualLoss, Hinge
 from likewise.metric import canonical_components, nearest_psd
 from likewise.objectives import ConstraintMatrices, MarginProblem
 from likewise.solvers import Solution, conic_interior_point, interior_point
-
-Array = NDArray[Any]
 
 _ROUNDING2 = 1e-26  # of the longest difference's square: two images of one row in feature space
 

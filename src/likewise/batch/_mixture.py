@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from likewise import _files
+from likewise._runtime.arrays import Array
 from likewise._runtime.validation import warn_user
 from likewise.neighbors import nearest
 from likewise.solvers import fista, nearest_shares
-
-Array = NDArray[Any]
 
 _STEPS = 2000
 _CLOSE = 1e-5

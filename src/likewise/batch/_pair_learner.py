@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
+from likewise._runtime.arrays import Array
 from likewise._runtime.threads import single_threaded_blas
 from likewise._runtime.validation import (
     TableLike,
@@ -20,8 +21,6 @@ from likewise._runtime.validation import (
 from likewise.base import MetricLearner, fitting
 from likewise.batch._pairs import pairs_of_labels, refuse_equal_different
 from likewise.constraints import Pairs, as_pairs
-
-Array = NDArray[Any]
 
 
 class PairLearner(MetricLearner):

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from likewise._runtime.arrays import Array, BoolArray, IndexArray
 from likewise.constraints import Pairs, random_pairs
-
-Array = NDArray[Any]
 
 _PAIRS_PER_CLASSES = 20
 
 
 def pairs_of_labels(
-    X: Array, codes: NDArray[np.int64], n_pairs: int | None, random: np.random.RandomState
+    X: Array, codes: IndexArray, n_pairs: int | None, random: np.random.RandomState
 ) -> Pairs:
     """Draw pairs, half of them alike; None is 20 c² for c classes.
 
@@ -44,7 +40,7 @@ def refuse_equal_different(X: Array, pairs: Pairs) -> None:
         )
 
 
-def _equal_and_different(X: Array, pairs: Pairs) -> NDArray[np.bool_]:
+def _equal_and_different(X: Array, pairs: Pairs) -> BoolArray:
     wrong = ~pairs.same
     first, second = pairs.index[wrong].T
     wrong[wrong] = (X[first] == X[second]).all(axis=1)

@@ -6,20 +6,18 @@ from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.linalg import eigh, svd
 
 from likewise._numerics.centring import robust_centre
+from likewise._runtime.arrays import Array, IndexArray
 from likewise._runtime.memory import require_memory
 from likewise._runtime.threads import run_blocks, single_threaded_blas
 from likewise.metric import canonical_form
 
-Array = NDArray[Any]
-
 _MEAN_ROWS = 1 << 14
 
 
-def group_means(X: Array, groups: NDArray[np.int64]) -> Array:
+def group_means(X: Array, groups: IndexArray) -> Array:
     """Return the mean row of each group 0…g-1, in float64."""
     counts = np.bincount(groups)
     sums = np.zeros((len(counts), X.shape[1]))
@@ -33,9 +31,7 @@ def group_means(X: Array, groups: NDArray[np.int64]) -> Array:
     return np.asarray(sums / counts[:, None] + origin)
 
 
-def covariance(
-    X: Array, means: Array, groups: NDArray[np.int64], n_jobs: int | None = None
-) -> Array:
+def covariance(X: Array, means: Array, groups: IndexArray, n_jobs: int | None = None) -> Array:
     """Return the mean outer product of the rows' differences to the mean of their group.
 
     Summed over fixed blocks of rows in a fixed order: the same bits on any number of cores.
@@ -64,7 +60,7 @@ def rounding_of(X: Array) -> Array:
 def whitener(
     X: Array,
     means: Array,
-    groups: NDArray[np.int64],
+    groups: IndexArray,
     *,
     shrinkage: float | Literal["auto"] | None = None,
     n_axes: int | None = None,
@@ -109,7 +105,7 @@ def whitener(
 def _principal_axes(
     X: Array,
     means: Array,
-    groups: NDArray[np.int64],
+    groups: IndexArray,
     rounding: Array,
     shrinkage: float | Literal["auto"],
     n_jobs: int | None,
@@ -130,7 +126,7 @@ def _principal_axes(
 
 
 def ledoit_wolf(
-    X: Array, means: Array, groups: NDArray[np.int64], correlation: Array, scale: Array
+    X: Array, means: Array, groups: IndexArray, correlation: Array, scale: Array
 ) -> float:
     """Return the share by which to shrink the correlations of the scaled rows (lemma 3.4).
 
@@ -151,7 +147,7 @@ def ledoit_wolf(
 
 
 def _principal_axes_of_few_rows(
-    X: Array, means: Array, groups: NDArray[np.int64], rounding: Array
+    X: Array, means: Array, groups: IndexArray, rounding: Array
 ) -> tuple[Array, Array, Array]:
     """Do the same without the covariance, which would have more entries than the data."""
     require_memory(8 * 6 * X.size, f"Finding the axes of {len(X)} rows of {X.shape[1]} features")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh, svd
 
+from likewise._runtime.arrays import Array, IndexArray
 from likewise._runtime.threads import single_threaded_blas
 from likewise._runtime.validation import (
     Rule,
@@ -21,8 +21,6 @@ from likewise._runtime.validation import (
 from likewise.batch._scatter import covariance, group_means, whitener
 from likewise.metric import with_positive_peaks
 
-Array = NDArray[Any]
-
 
 def start_rule(*words: str) -> Rule:
     """What `init` may be: one of the words, or an L."""
@@ -34,7 +32,7 @@ def starting_components(
     init: Any,
     n_components: int | None,
     X: Array,
-    codes: NDArray[np.int64] | None,
+    codes: IndexArray | None,
     *,
     columns: str = "features of X",
     n_jobs: int | None = None,
@@ -109,7 +107,7 @@ def _principal_axes(X: Array, count: int, n_jobs: int | None) -> Array:
     return with_positive_peaks(vectors.T[::-1])
 
 
-def _discriminants(X: Array, codes: NDArray[np.int64], n_jobs: int | None) -> Array:
+def _discriminants(X: Array, codes: IndexArray, n_jobs: int | None) -> Array:
     """Return Fisher's directions, and after them the others of the space where classes are round.
 
     A direction without weight could never get one, since the slope in a zero row of L is zero;

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from likewise._runtime.arrays import Array
 from likewise._runtime.validation import TableLike, at_least, one_of
 from likewise.base import fitting
 from likewise.batch._margin_learner import COMMON_RULES, MarginLearner
@@ -171,7 +172,7 @@ class ComposedMetric(MarginLearner):
             return ConicHull(matrices.differences)
         return PSD() if self.cone == "psd" else Symmetric()
 
-    def _constraints(self, X: NDArray[Any], labels: NDArray[Any]) -> Pairs | Triplets:
+    def _constraints(self, X: Array, labels: Array) -> Pairs | Triplets:
         if self.constraints == "triplets":
             return triplets(X, labels, self.n_same, self.n_different, n_jobs=self.n_jobs)
         if self.constraints == "doublets":

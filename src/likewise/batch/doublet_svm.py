@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from numpy.typing import NDArray
-
+from likewise._runtime.arrays import Array
 from likewise._runtime.validation import at_least, yes_or_no
 from likewise.batch._margin_learner import COMMON_RULES, PairMarginLearner
 from likewise.constraints import Pairs, doublets
@@ -122,5 +121,5 @@ class DoubletSVM(PairMarginLearner):
         self.warm_start = warm_start
         self.verbose = verbose
 
-    def _constraints(self, X: NDArray[Any], labels: NDArray[Any]) -> Pairs:
+    def _constraints(self, X: Array, labels: Array) -> Pairs:
         return doublets(X, labels, self.n_same, self.n_different, n_jobs=self.n_jobs)

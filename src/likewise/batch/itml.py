@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from likewise import _loops
 from likewise._numerics.centring import centred, robust_centre
+from likewise._runtime.arrays import Array
 from likewise._runtime.memory import require_memory
 from likewise._runtime.validation import (
     Rule,
@@ -25,8 +26,6 @@ from likewise.constraints import Pairs
 from likewise.metric import canonical_components
 from likewise.objectives import LogDetProblem
 from likewise.solvers import bregman_cycles
-
-Array = NDArray[Any]
 
 _SAMPLED_PAIRS = 10_000  # of which the distances decide on the bounds
 _PERCENTILES = (5, 95)

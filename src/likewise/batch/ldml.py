@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from numpy.typing import NDArray
-
+from likewise._runtime.arrays import Array
 from likewise._runtime.validation import at_least, yes_or_no
 from likewise.batch._margin_learner import COMMON_RULES, PairMarginLearner
 from likewise.constraints import Pairs, doublets
@@ -113,5 +112,5 @@ class LDML(PairMarginLearner):
     def _loss(self) -> DualLoss:
         return Logistic()
 
-    def _constraints(self, X: NDArray[Any], labels: NDArray[Any]) -> Pairs:
+    def _constraints(self, X: Array, labels: Array) -> Pairs:
         return doublets(X, labels, self.n_same, self.n_different, n_jobs=self.n_jobs)

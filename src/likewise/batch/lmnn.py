@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from likewise._runtime.arrays import Array
 from likewise._runtime.threads import single_threaded_blas
 from likewise._runtime.validation import (
     Rule,
@@ -49,8 +50,6 @@ from likewise.metric import canonical_components, canonical_form
 from likewise.neighbors._rows import ALGORITHMS, Algorithm
 from likewise.objectives import GroupedPairs, LargeMargin, QuadraticPenalty
 from likewise.solvers import Solution, projected_subgradient, working_set_lbfgs
-
-Array = NDArray[Any]
 
 
 class LMNN(KernelMetric):

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from likewise._runtime.arrays import Array
 from likewise._runtime.validation import yes_or_no
 from likewise.batch._alike_spread import AlikeSpreadLearner
 from likewise.constraints import Pairs
 from likewise.metric import canonical_form
 from likewise.objectives import DifferentPairs, SumOfDistances, WeightedFeatures
 from likewise.solvers import maximise_on_simplex, maximise_on_spectrahedron
-
-Array = NDArray[Any]
 
 
 class MMC(AlikeSpreadLearner):

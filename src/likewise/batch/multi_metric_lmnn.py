@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.threads import single_threaded_blas
 from likewise._runtime.validation import (
     Rule,
@@ -38,10 +39,6 @@ from likewise.batch.lmnn import LMNN
 from likewise.metric import canonical_form
 from likewise.objectives import GroupedPairs, SeveralMetrics
 from likewise.solvers import working_set_lbfgs
-
-Array = NDArray[Any]
-Index = NDArray[np.int64]
-Reals = NDArray[np.float64]
 
 
 class MultiMetricLMNN(NeighborVoter):
@@ -216,7 +213,12 @@ class MultiMetricLMNN(NeighborVoter):
         return np.stack([single.components_] * n_clusters)
 
     def _learn_together(
-        self, known: dict[str, Any], weights: Reals, kept: Index, held: Index, single: LMNN
+        self,
+        known: dict[str, Any],
+        weights: FloatArray,
+        kept: IndexArray,
+        held: IndexArray,
+        single: LMNN,
     ) -> Array:
         """Minimise over all metrics at once, from the single one, and return the L of each.
 
@@ -272,7 +274,7 @@ class MultiMetricLMNN(NeighborVoter):
         self.duality_gap_ = 1.0 if found.gap is None else found.gap
         return components(found.x)
 
-    def _clusters_of(self, X: Array, codes: Index) -> Index:
+    def _clusters_of(self, X: Array, codes: IndexArray) -> IndexArray:
         """Return the cluster of each row."""
         if isinstance(self.clusters, str):
             return codes
@@ -297,7 +299,7 @@ class MultiMetricLMNN(NeighborVoter):
 
     # -- deciding --------------------------------------------------------------------------------
 
-    def kneighbors(self, X: TableLike, n_neighbors: int | None = None) -> tuple[Array, Index]:
+    def kneighbors(self, X: TableLike, n_neighbors: int | None = None) -> tuple[Array, IndexArray]:
         """Return distances to, and row numbers of, the nearest training rows, nearest first.
 
         Parameters
@@ -318,7 +320,7 @@ class MultiMetricLMNN(NeighborVoter):
         squares, index = self._metrics().nearest(X, wanted)
         return np.sqrt(squares).astype(X.dtype), index
 
-    def energies(self, X: TableLike) -> Reals:
+    def energies(self, X: TableLike) -> FloatArray:
         """Return what each label would cost each row; see `EnergyClassifier`.
 
         Distances from training rows to a row x are by the metric that x would have: that of its

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from numpy.typing import NDArray
-
+from likewise._runtime.arrays import Array
 from likewise._runtime.validation import at_least
 from likewise.batch._margin_learner import COMMON_RULES, PairMarginLearner
 from likewise.cones import PSD
@@ -101,5 +100,5 @@ class PCML(PairMarginLearner):
     def _cone(self, matrices: ConstraintMatrices) -> Any:
         return PSD()
 
-    def _constraints(self, X: NDArray[Any], labels: NDArray[Any]) -> Pairs:
+    def _constraints(self, X: Array, labels: Array) -> Pairs:
         return nearest_and_farthest_pairs(X, labels, self.n_neighbors, n_jobs=self.n_jobs)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from likewise._runtime.arrays import Array, IndexArray
 from likewise._runtime.threads import run_blocks, single_threaded_blas
 from likewise._runtime.validation import (
     TableLike,
@@ -26,8 +27,6 @@ from likewise.batch._start import size_of
 from likewise.constraints import triplets
 from likewise.objectives import LocalMarginObjective
 from likewise.solvers import lbfgs
-
-Array = NDArray[Any]
 
 _JOINED = 5  # nearest rows that a row shares its mixture with
 _SAME, _DIFFERENT = 3, 10  # neighbours of each row that triplets are made of
@@ -202,9 +201,7 @@ class PLML(NeighborVoter):
         self._factors, self.factors_ = found.x, found.x / size
         return self
 
-    def kneighbors(
-        self, X: TableLike, n_neighbors: int | None = None
-    ) -> tuple[Array, NDArray[np.int64]]:
+    def kneighbors(self, X: TableLike, n_neighbors: int | None = None) -> tuple[Array, IndexArray]:
         """Return distances to, and row numbers of, the nearest training rows, nearest first.
 
         Parameters

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import svd
 
+from likewise._runtime.arrays import Array, IndexArray
 from likewise._runtime.threads import single_threaded_blas
 from likewise._runtime.validation import (
     TableLike,
@@ -123,13 +124,13 @@ class RCA(ShrinkingLearner):
         X = check_rows(self, X, reset=True, min_rows=2)
         return self._learn_from_pairs(X, as_pairs(pairs, same, len(X)))
 
-    def _learn_from_pairs(self, X: NDArray[Any], pairs: Pairs) -> Self:
+    def _learn_from_pairs(self, X: Array, pairs: Pairs) -> Self:
         groups = chunks_from_pairs(pairs, len(X))
         if groups.max() < 0:
             raise ValueError("same is False for every pair, but RCA needs pairs that are alike.")
         return self._learn(X[groups >= 0], groups[groups >= 0], X)
 
-    def _learn(self, X: NDArray[Any], groups: NDArray[np.int64], everything: NDArray[Any]) -> Self:
+    def _learn(self, X: Array, groups: IndexArray, everything: Array) -> Self:
         """Learn from grouped rows; `everything` is X with the rows of no group."""
         check_n_components("RCA", self.n_components, X.shape[1], "the features of X")
         grouped = np.bincount(groups)[groups] > 1
@@ -146,7 +147,7 @@ class RCA(ShrinkingLearner):
         return self._keep(components, X.dtype)
 
 
-def _most_varying(components: NDArray[Any], X: NDArray[Any], count: int) -> NDArray[Any]:
+def _most_varying(components: Array, X: Array, count: int) -> Array:
     """Return L turned so that its rows are the directions in which X varies, the first most."""
     together = np.zeros(len(X), dtype=np.int64)
     centred = X - group_means(X, together)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from likewise._runtime.arrays import Array
 from likewise._runtime.validation import TableLike, at_least, yes_or_no
 from likewise.base import fitting
 from likewise.batch._margin_learner import COMMON_RULES, MarginLearner
@@ -139,5 +140,5 @@ class TripletSVM(MarginLearner):
         """
         return self._fit_triplets(X, triplets)
 
-    def _constraints(self, X: NDArray[Any], labels: NDArray[Any]) -> Triplets:
+    def _constraints(self, X: Array, labels: Array) -> Triplets:
         return triplets(X, labels, self.n_same, self.n_different, n_jobs=self.n_jobs)

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from likewise._runtime.arrays import Array, IndexArray
 from likewise._runtime.validation import whole_numbers
-from likewise.constraints._tuples import Index, Pairs
-
-Array = NDArray[Any]
+from likewise.constraints._tuples import Pairs
 
 
 def pairs_from_chunks(
@@ -42,7 +41,7 @@ def pairs_from_chunks(
     return Pairs(index, np.ones(len(index), dtype=bool))
 
 
-def chunks_from_pairs(pairs: Pairs, n_rows: int) -> Index:
+def chunks_from_pairs(pairs: Pairs, n_rows: int) -> IndexArray:
     """Return the group number of each row joined by *same* pairs, -1 for rows in none.
 
     Examples
@@ -62,7 +61,7 @@ def chunks_from_pairs(pairs: Pairs, n_rows: int) -> Index:
     return numbers
 
 
-def _groups(chunks: Any, n_rows: int | None) -> list[Index]:
+def _groups(chunks: Any, n_rows: int | None) -> list[IndexArray]:
     """Return the rows of each group, whichever way they were written."""
     listed = chunks.ndim != 1 if isinstance(chunks, np.ndarray) else any(map(np.ndim, chunks))
     if listed:
@@ -82,7 +81,7 @@ def _groups(chunks: Any, n_rows: int | None) -> list[Index]:
     return split_by(np.unique(numbers[grouped], return_inverse=True)[1], grouped)
 
 
-def _check_groups(groups: list[Index], n_rows: int | None) -> None:
+def _check_groups(groups: list[IndexArray], n_rows: int | None) -> None:
     rows = np.concatenate(groups)
     place = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
     outside = rows[(rows < 0) | (rows >= (np.inf if n_rows is None else n_rows))]
@@ -99,14 +98,14 @@ def _check_groups(groups: list[Index], n_rows: int | None) -> None:
         )
 
 
-def _codes_by_first_row(labels: Array) -> Index:
+def _codes_by_first_row(labels: Array) -> IndexArray:
     _, first, codes = np.unique(labels, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
     return rank[codes]
 
 
-def split_by(codes: Index, rows: Index) -> list[Index]:
+def split_by(codes: IndexArray, rows: IndexArray) -> list[IndexArray]:
     """Return the `rows` of each code in turn."""
     order = np.argsort(codes, kind="stable")
     return np.split(rows[order], np.cumsum(np.bincount(codes))[:-1])

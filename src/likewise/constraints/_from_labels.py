@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from likewise import _loops, neighbors
+from likewise._runtime.arrays import Array, IndexArray
 from likewise._runtime.validation import (
     TableLike,
     at_least,
@@ -23,10 +24,8 @@ from likewise._runtime.validation import (
     shown,
 )
 from likewise.constraints._chunks import split_by
-from likewise.constraints._tuples import Index, Pairs, Triplets
+from likewise.constraints._tuples import Pairs, Triplets
 from likewise.neighbors._rows import Algorithm
-
-Array = NDArray[Any]
 
 # A class up to this size is not worth a search of its own: identities with few pictures each may
 # be thousands.
@@ -41,7 +40,7 @@ def target_neighbors(
     *,
     algorithm: Algorithm = "auto",
     n_jobs: int | None = None,
-) -> Index:
+) -> IndexArray:
     """Return for each row its `n_neighbors` nearest rows of the same class, nearest first.
 
     `algorithm` is that of `likewise.neighbors.nearest`.
@@ -178,7 +177,7 @@ def triplets(
     return Triplets(index.reshape(-1, 3))
 
 
-def _pairs_of(same: Index, different: Index) -> Pairs:
+def _pairs_of(same: IndexArray, different: IndexArray) -> Pairs:
     """Row by row: first its alike partners, then its different ones."""
     partners = np.concatenate([same, different], axis=1)
     anchors = np.repeat(np.arange(len(partners)), partners.shape[1])
@@ -191,7 +190,7 @@ class _Labelled:
     """Rows and their classes, checked once."""
 
     X: Array
-    codes: Index
+    codes: IndexArray
     classes: Array
 
     @classmethod
@@ -212,16 +211,16 @@ class _Labelled:
             raise ValueError(f"X has {len(X)} rows but y has {len(codes)} labels; they must match.")
         return cls(X, codes, classes)
 
-    def sizes(self) -> Index:
+    def sizes(self) -> IndexArray:
         """Return the number of rows of each class."""
         return np.bincount(self.codes)
 
-    def members(self) -> list[Index]:
+    def members(self) -> list[IndexArray]:
         """Return the rows of each class."""
         return split_by(self.codes, np.arange(len(self.codes)))
 
 
-def _codes_and_classes(y: Any) -> tuple[Array, Index]:
+def _codes_and_classes(y: Any) -> tuple[Array, IndexArray]:
     """Return the different labels, and the place of each row's label among them."""
     labels = np.asarray(y)
     if labels.ndim != 1:
@@ -233,12 +232,12 @@ def _codes_and_classes(y: Any) -> tuple[Array, Index]:
 
 def _nearest_of_own_class(
     data: _Labelled, count: int, name: str, n_jobs: int | None, algorithm: Algorithm = "auto"
-) -> Index:
+) -> IndexArray:
     """Return for each row the `count` nearest of its class; `name` is what the user calls it."""
     check_parameters("a search", {name: count}, {name: at_least(1)})
     check_class_sizes(data.codes, data.classes, count, name)
     found = np.empty((len(data.X), count), dtype=np.int64)
-    waiting: list[Index] = []
+    waiting: list[IndexArray] = []
     n_pairs = 0
     for members in data.members():
         if len(members) > _SMALL_CLASS:
@@ -258,7 +257,9 @@ def _nearest_of_own_class(
     return found
 
 
-def _search_small_classes(X: Array, classes: list[Index], found: Index, n_jobs: int | None) -> None:
+def _search_small_classes(
+    X: Array, classes: list[IndexArray], found: IndexArray, n_jobs: int | None
+) -> None:
     """Rank all pairs within each of many small classes at once."""
     first = np.concatenate([np.repeat(members, len(members)) for members in classes])
     second = np.concatenate([np.tile(members, len(members)) for members in classes])
@@ -273,9 +274,9 @@ def _of_other_classes(
     data: _Labelled,
     count: int,
     name: str,
-    search: Callable[..., tuple[Array, Index]],
+    search: Callable[..., tuple[Array, IndexArray]],
     n_jobs: int | None,
-) -> Index:
+) -> IndexArray:
     """Return for each row `count` rows of other classes, the first that `search` finds."""
     check_parameters("a search", {name: count}, {name: at_least(1)})
     sizes = data.sizes()

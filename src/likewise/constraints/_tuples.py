@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from likewise._runtime.arrays import Array, BoolArray, IndexArray
 from likewise._runtime.validation import check_answers, check_row_numbers, counted, warn_user
-
-Array = NDArray[Any]
-Index = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,8 +24,8 @@ class Pairs:
         True where the two rows are alike.
     """
 
-    index: Index
-    same: NDArray[np.bool_]
+    index: IndexArray
+    same: BoolArray
 
     def __iter__(self) -> Iterator[Array]:
         yield self.index
@@ -48,7 +45,7 @@ class Triplets:
         Row numbers.
     """
 
-    index: Index
+    index: IndexArray
 
     def __len__(self) -> int:
         return len(self.index)
@@ -84,7 +81,7 @@ def as_triplets(triplets: ArrayLike | Triplets, n_rows: int) -> Triplets:
     return Triplets(check_row_numbers(triplets, "triplets", 3, n_rows))
 
 
-def _warn_of_contradictions(index: Index, same: NDArray[np.bool_], n_rows: int) -> None:
+def _warn_of_contradictions(index: IndexArray, same: BoolArray, n_rows: int) -> None:
     first, second = index.T
     key = np.minimum(first, second) * n_rows + np.maximum(first, second)
     # The answer rides in the last bit: where both are given, they end up side by side.

@@ -10,16 +10,17 @@ import math
 import zipfile
 import zlib
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 from numpy.lib import format as npy_format
-from numpy.typing import NDArray
+
+from likewise._runtime.arrays import Array
 
 MAX_ARRAY_BYTES = 16 * 2**30
 
 
-def read_npz(path: Path) -> dict[str, NDArray[Any]]:
+def read_npz(path: Path) -> dict[str, Array]:
     """Return every array of the NPZ file at `path`, by name."""
     try:
         with zipfile.ZipFile(path) as archive:
@@ -34,13 +35,13 @@ def read_npz(path: Path) -> dict[str, NDArray[Any]]:
         raise ValueError(f"{path} is not a readable NPZ file: {error}") from error
 
 
-def read_npy(path: Path) -> NDArray[Any]:
+def read_npy(path: Path) -> Array:
     """Return the array in the NPY file at `path`."""
     with path.open("rb") as stream:
         return _read_array(stream, path.stat().st_size, str(path))
 
 
-def _read_array(stream: IO[bytes], n_bytes: int, where: str) -> NDArray[Any]:
+def _read_array(stream: IO[bytes], n_bytes: int, where: str) -> Array:
     try:
         version = npy_format.read_magic(stream)
         read_header = {
@@ -61,5 +62,5 @@ def _read_array(stream: IO[bytes], n_bytes: int, where: str) -> NDArray[Any]:
     content = bytearray(stream.read(size))
     if len(content) < size:
         raise ValueError(f"{where} ends too early: {len(content)} of {size} bytes")
-    array: NDArray[Any] = np.frombuffer(content, dtype=dtype)
+    array: Array = np.frombuffer(content, dtype=dtype)
     return array.reshape(shape, order="F" if fortran_order else "C")

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+from likewise._runtime.arrays import Array, FloatingArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,10 +30,10 @@ class Dataset:
     """
 
     name: str
-    X: NDArray[np.floating[Any]]
-    y: NDArray[Any]
-    X_test: NDArray[np.floating[Any]] | None = None
-    y_test: NDArray[Any] | None = None
+    X: FloatingArray
+    y: Array
+    X_test: FloatingArray | None = None
+    y_test: Array | None = None
     feature_names: tuple[str, ...] | None = None
     classes: tuple[str, ...] | None = None
     source: str = ""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from likewise._runtime.arrays import FloatArray, FloatingArray
 
 _BLOCK_ROWS = 2048  # keeps the temporaries of a block of 28 × 28 images below 100 MB
 
 
-def deskew(images: ArrayLike, shape: tuple[int, int] = (28, 28)) -> NDArray[np.floating[Any]]:
+def deskew(images: ArrayLike, shape: tuple[int, int] = (28, 28)) -> FloatingArray:
     """Set slanted strokes upright and move each image's centre of mass to the middle.
 
     With the pixel values as masses at (row r, column c), centre of mass (r₀, c₀) and central
@@ -49,7 +49,7 @@ def deskew(images: ArrayLike, shape: tuple[int, int] = (28, 28)) -> NDArray[np.f
     return upright
 
 
-def _check_images(images: ArrayLike, shape: tuple[int, int]) -> NDArray[np.floating[Any]]:
+def _check_images(images: ArrayLike, shape: tuple[int, int]) -> FloatingArray:
     pixels = np.asarray(images)
     if pixels.dtype.kind not in "biuf":
         raise ValueError(f"images must be numbers, found {pixels.dtype}")
@@ -65,9 +65,7 @@ def _check_images(images: ArrayLike, shape: tuple[int, int]) -> NDArray[np.float
     return pixels
 
 
-def _deskew_block(
-    pixels: NDArray[np.floating[Any]], shape: tuple[int, int]
-) -> NDArray[np.floating[Any]]:
+def _deskew_block(pixels: FloatingArray, shape: tuple[int, int]) -> FloatingArray:
     height, width = shape
     row, column, slant = _mass_centre_and_slant(pixels, shape)
     middle_row, middle_column = (height - 1) / 2, (width - 1) / 2
@@ -83,8 +81,8 @@ def _deskew_block(
 
 
 def _mass_centre_and_slant(
-    pixels: NDArray[np.floating[Any]], shape: tuple[int, int]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    pixels: FloatingArray, shape: tuple[int, int]
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     r, c = (grid.ravel() - grid.mean() for grid in np.indices(shape, dtype=np.float64))
     # A value's scale does not matter to the moments, and unscaled sums could overflow.
     peak = pixels.max(axis=1, initial=0, keepdims=True)
@@ -101,9 +99,7 @@ def _mass_centre_and_slant(
     return mean_r + (shape[0] - 1) / 2, mean_c + (shape[1] - 1) / 2, slant
 
 
-def _interpolate(
-    image: NDArray[np.floating[Any]], position: NDArray[np.float64], axis: int
-) -> NDArray[np.floating[Any]]:
+def _interpolate(image: FloatingArray, position: FloatArray, axis: int) -> FloatingArray:
     """Return `image` at fractional positions along one axis, 0 outside."""
     size = image.shape[axis]
     below = np.floor(position)

@@ -6,11 +6,10 @@ import difflib
 import os
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from likewise._runtime.arrays import Array, FloatingArray
 from likewise.datasets._arrays import read_npz
 from likewise.datasets._dataset import Dataset
 from likewise.datasets._download import Progress, cache_folder, download, is_intact, known_files
@@ -143,8 +142,8 @@ def _from_file(name: str, path: Path) -> Dataset:
 
 
 def _rows_and_labels(
-    arrays: dict[str, NDArray[Any]], rows: str, labels: str, path: Path
-) -> tuple[NDArray[np.floating[Any]], NDArray[Any]]:
+    arrays: dict[str, Array], rows: str, labels: str, path: Path
+) -> tuple[FloatingArray, Array]:
     if rows not in arrays or labels not in arrays:
         found = ", ".join(arrays) or "none"
         raise ValueError(f"{path} must hold the arrays {rows} and {labels}, found {found}")
@@ -161,7 +160,7 @@ def _rows_and_labels(
     return X, y.astype(np.int64) if y.dtype.kind in "iu" else y
 
 
-def _words(values: NDArray[Any] | None, count: int | None = None) -> tuple[str, ...] | None:
+def _words(values: Array | None, count: int | None = None) -> tuple[str, ...] | None:
     if values is None or (count is not None and len(values) != count):
         return None
     return tuple(map(str, values))

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from likewise._runtime.arrays import Array, FloatingArray
 from likewise.datasets._arrays import read_npy, read_npz
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ _USUAL_LABELS = ("label", "class", "target", "y")
 class Table(NamedTuple):
     """What `read_table` found."""
 
-    X: NDArray[np.floating[Any]]
-    y: NDArray[Any]
+    X: FloatingArray
+    y: Array
     feature_names: tuple[str, ...]
 
 
@@ -103,7 +103,7 @@ def _from_npy(path: Path, label: str | None) -> Table:
     return Table(_as_floating(X, path), cells[:, chosen], tuple(np.delete(names, chosen).tolist()))
 
 
-def _as_floating(X: NDArray[Any], path: Path) -> NDArray[np.floating[Any]]:
+def _as_floating(X: Array, path: Path) -> FloatingArray:
     if X.dtype.kind not in "biuf":
         raise ValueError(f"{path} must hold numbers, found {X.dtype}")
     return X.astype(np.result_type(X.dtype, np.float32), copy=False)
@@ -157,7 +157,7 @@ def _refuse_row_numbers(frame: pd.DataFrame, path: Path) -> None:
             )
 
 
-def _as_numbers(column: pd.Series[Any], path: Path) -> NDArray[np.floating[Any]]:
+def _as_numbers(column: pd.Series[Any], path: Path) -> FloatingArray:
     import pandas as pd
 
     single = str(column.dtype).lower() == "float32"

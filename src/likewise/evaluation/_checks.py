@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from likewise._runtime.arrays import Array
 from likewise._runtime.validation import Rule, at_least, check_finite, check_parameters, positive
 from likewise.methods import METHODS
 
@@ -28,8 +29,8 @@ _RULES = {
 class Problem:
     """Data that can be split: finite rows, classes large enough, and the sizes of the parts."""
 
-    X: NDArray[Any]
-    classes: NDArray[Any]
+    X: Array
+    classes: Array
     codes: NDArray[np.intp]
     n_train: int
     n_test: int
@@ -116,8 +117,8 @@ def check_problem(
 
 
 def _classes(
-    labels: NDArray[Any],
-) -> tuple[NDArray[Any], NDArray[np.intp], NDArray[np.intp]]:
+    labels: Array,
+) -> tuple[Array, NDArray[np.intp], NDArray[np.intp]]:
     if labels.dtype.kind == "f":
         check_finite(labels[:, None], "y")
     try:
@@ -126,7 +127,7 @@ def _classes(
         raise ValueError(f"y must hold labels of one kind: {error}.") from error
 
 
-def _rows(X: ArrayLike) -> NDArray[Any]:
+def _rows(X: ArrayLike) -> Array:
     if sp.issparse(X):
         raise ValueError("X is sparse, but compare needs a dense table: X.toarray() makes one.")
     try:

@@ -15,6 +15,7 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.preprocessing import StandardScaler
 
+from likewise._runtime.arrays import Array
 from likewise.constraints import Pairs, random_pairs
 from likewise.evaluation._checks import Problem, check_problem, choose_methods
 from likewise.evaluation.knn_error import knn_error
@@ -135,9 +136,9 @@ def compare(
 @dataclass(frozen=True)
 class _Split:
     number: int
-    X_train: NDArray[Any]
+    X_train: Array
     y_train: NDArray[np.intp]
-    X_test: NDArray[Any]
+    X_test: Array
     y_test: NDArray[np.intp]
     pairs: Pairs | None
 

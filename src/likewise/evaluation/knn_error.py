@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.validation import (
     at_least,
     check_finite,
@@ -36,7 +37,7 @@ class KNNError:
 
     error: float
     n_neighbors: int
-    errors: NDArray[np.float64]
+    errors: FloatArray
 
 
 def knn_error(
@@ -98,9 +99,7 @@ def knn_error(
     return KNNError(float(errors[best]), int(ks[best]), errors)
 
 
-def _rows_and_labels(
-    X: ArrayLike, y: ArrayLike, part: str, metric: Any
-) -> tuple[NDArray[Any], NDArray[Any]]:
+def _rows_and_labels(X: ArrayLike, y: ArrayLike, part: str, metric: Any) -> tuple[Array, Array]:
     rows = np.asarray(X if metric is None else metric.transform(X))
     labels = np.asarray(y)
     if rows.ndim != 2 or labels.shape != rows.shape[:1] or len(rows) == 0:
@@ -116,7 +115,7 @@ def _rows_and_labels(
 
 def _numbers_of_neighbors(
     n_neighbors: int | Literal["best"], max_neighbors: int, n_train: int
-) -> NDArray[np.int64]:
+) -> IndexArray:
     check_parameters(
         "knn_error",
         {"n_neighbors": n_neighbors, "max_neighbors": max_neighbors},
@@ -129,7 +128,7 @@ def _numbers_of_neighbors(
     return np.array([n_neighbors])
 
 
-def _codes_among(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.int64]:
+def _codes_among(classes: Array, labels: Array) -> IndexArray:
     """Return each label's position in sorted `classes`, -1 where it is not there."""
     place = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
     return np.where(classes[place] == labels, place, -1)

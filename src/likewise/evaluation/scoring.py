@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from likewise._runtime.arrays import Array
 from likewise._runtime.validation import at_least, check_parameters, one_of
 from likewise.constraints import Pairs, random_pairs
 from likewise.evaluation.verification import VerificationCurve, verification_curve
@@ -88,7 +89,7 @@ def pair_scorer(
     return PairScorer(int(n_pairs), measure, random_state)
 
 
-def curve_of_pairs(points: NDArray[Any], pairs: Pairs) -> VerificationCurve:
+def curve_of_pairs(points: Array, pairs: Pairs) -> VerificationCurve:
     """Return the verification curve of Euclidean distances between pairs of rows."""
     first, second = pairs.index.T
     return verification_curve(row_norms(points[first] - points[second]), pairs.same)

@@ -8,9 +8,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from likewise._runtime.arrays import BoolArray, FloatArray
 from likewise._runtime.validation import check_answers
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,9 +28,9 @@ class VerificationCurve:
         How many pairs of each kind the rates are shares of.
     """
 
-    thresholds: Floats
-    fmr: Floats
-    fnmr: Floats
+    thresholds: FloatArray
+    fmr: FloatArray
+    fnmr: FloatArray
     n_same: int
     n_different: int
 
@@ -56,7 +55,7 @@ class VerificationCurve:
         false_match, true_match = self.roc()
         return float(np.sum(np.diff(false_match) * (true_match[1:] + true_match[:-1])) / 2)
 
-    def roc(self) -> tuple[Floats, Floats]:
+    def roc(self) -> tuple[FloatArray, FloatArray]:
         """Return false match rates and true match rates, ready to be drawn."""
         return self.fmr, 1 - self.fnmr
 
@@ -122,7 +121,7 @@ def _counts_up_to(kind: NDArray[np.intp], n_kinds: int) -> NDArray[np.intp]:
     return np.concatenate([[0], np.cumsum(counts)])
 
 
-def _check_pairs(distance: ArrayLike, same: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
+def _check_pairs(distance: ArrayLike, same: ArrayLike) -> tuple[FloatArray, BoolArray]:
     distances = np.asarray(distance, dtype=np.float64)
     if distances.ndim != 1:
         raise ValueError(

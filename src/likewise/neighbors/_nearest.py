@@ -4,14 +4,12 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from likewise import _loops
+from likewise._runtime.arrays import FloatArray, IndexArray
 from likewise._runtime.threads import count_threads, run_blocks
 from likewise.neighbors._rows import Algorithm, by_tree, matrix_of
-
-Reals = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 # Candidates beyond k: the more, the rarer a row whose k-th neighbour is in doubt.
 _SPARE = 8
@@ -33,7 +31,7 @@ def nearest(
     exclude_self: bool = False,
     algorithm: Algorithm = "auto",
     n_jobs: int | None = None,
-) -> tuple[Reals, Indices]:
+) -> tuple[FloatArray, IndexArray]:
     """Return the k nearest points of every query, exactly.
 
     Parameters
@@ -76,7 +74,7 @@ def nearest(
 
 def farthest(
     queries: ArrayLike, points: ArrayLike, k: int, *, n_jobs: int | None = None
-) -> tuple[Reals, Indices]:
+) -> tuple[FloatArray, IndexArray]:
     """Return the k farthest points of every query, exactly.
 
     Parameters
@@ -166,7 +164,7 @@ class _Search:
             self.query_norms + self.point_norms.max(initial=0.0)
         ) + 2.0**-1000
 
-    def propose_by_tree(self) -> tuple[Indices, Reals]:
+    def propose_by_tree(self) -> tuple[IndexArray, FloatArray]:
         """Propose nearest points by a tree."""
         from sklearn.neighbors import KDTree
 
@@ -182,7 +180,7 @@ class _Search:
         run_blocks(block, len(index), _TREE_ROWS, self.n_jobs)
         return index, left_out
 
-    def propose_by_comparing(self) -> tuple[Indices, Reals]:
+    def propose_by_comparing(self) -> tuple[IndexArray, FloatArray]:
         """Propose nearest points by comparing with each: scikit-learn's fused product and heap."""
         from sklearn.neighbors import NearestNeighbors
 
@@ -208,7 +206,7 @@ class _Search:
         )
         return limits
 
-    def propose_from_blocks(self, sign: int = 1) -> tuple[Indices, Reals]:
+    def propose_from_blocks(self, sign: int = 1) -> tuple[IndexArray, FloatArray]:
         """Propose nearest points, or farthest for a sign of -1, from blocks of all distances."""
         index, left_out = self._empty_proposal()
         last = self.n_proposed - 1
@@ -222,11 +220,13 @@ class _Search:
         run_blocks(block, len(index), self._block_rows(), self.n_jobs)
         return index, left_out
 
-    def _empty_proposal(self) -> tuple[Indices, Reals]:
+    def _empty_proposal(self) -> tuple[IndexArray, FloatArray]:
         n = len(self.queries)
         return np.empty((n, self.n_proposed), np.int64), np.empty(n)
 
-    def settle(self, proposed: Indices, left_out: Reals, *, sign: int) -> tuple[Reals, Indices]:
+    def settle(
+        self, proposed: IndexArray, left_out: FloatArray, *, sign: int
+    ) -> tuple[FloatArray, IndexArray]:
         """Rank proposals by exact distances, and search again where one may be missing."""
         n, width = proposed.shape
         rows = np.repeat(np.arange(n), width)
@@ -259,12 +259,12 @@ class _Search:
         run_blocks(block, len(open_rows), self._block_rows(), self.n_jobs)
         return best, index
 
-    def _exact(self, rows: Indices, cols: Indices) -> Reals:
+    def _exact(self, rows: IndexArray, cols: IndexArray) -> FloatArray:
         return _loops.pair_sqdist(self.queries, rows, cols, points=self.points, n_jobs=self.n_jobs)
 
-    def _distances(self, rows: Indices) -> Reals:
+    def _distances(self, rows: IndexArray) -> FloatArray:
         """Return the squared distances of some queries to all points, up to the slack."""
-        distances: Reals = self.centred_queries[rows] @ self.centred_points.T
+        distances: FloatArray = self.centred_queries[rows] @ self.centred_points.T
         distances *= -2
         distances += self.query_norms[rows][:, None]
         distances += self.point_norms

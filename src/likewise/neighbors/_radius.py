@@ -5,15 +5,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from likewise import _loops
 from likewise._loops.common import PairLimit, check_scan
+from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.threads import count_threads, run_blocks
 from likewise.neighbors._rows import Algorithm, by_tree, matrix_of
-
-Reals = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 # Up to this many features, and from this many rows on, trees beat comparing all rows (measured);
 # each class has a tree that the rows of all others ask, so many classes want more rows.
@@ -34,7 +32,7 @@ def within_radius_of_other_class(
     max_pairs: int | None = None,
     algorithm: Algorithm = "auto",
     n_jobs: int | None = None,
-) -> tuple[Indices, Indices, Reals]:
+) -> tuple[IndexArray, IndexArray, FloatArray]:
     """Return the pairs of rows of different class that are nearer than the first row's radius.
 
     Parameters
@@ -76,7 +74,7 @@ def within_radius_of_other_class(
     return scan(rows, codes, radii, max_pairs=max_pairs, n_jobs=n_jobs)
 
 
-def _trees_win(rows: NDArray[Any], codes: Indices) -> bool:
+def _trees_win(rows: Array, codes: IndexArray) -> bool:
     """Return whether rows are many and features few enough for trees to be faster."""
     if rows.shape[1] > _TREE_FEATURES or len(rows) < _TREE_LEAST_ROWS:
         return False
@@ -84,8 +82,8 @@ def _trees_win(rows: NDArray[Any], codes: Indices) -> bool:
 
 
 def _scan_trees(
-    Z: NDArray[Any], labels: Indices, radius2: Reals, *, max_pairs: int | None, n_jobs: int | None
-) -> tuple[Indices, Indices, Reals]:
+    Z: Array, labels: IndexArray, radius2: FloatArray, *, max_pairs: int | None, n_jobs: int | None
+) -> tuple[IndexArray, IndexArray, FloatArray]:
     """Do what `_loops.radius_scan` does with a tree of each class."""
     from scipy.spatial import KDTree
 
@@ -94,7 +92,7 @@ def _scan_trees(
     lock = threading.Lock()
     count_threads(n_jobs)  # refuse a bad number before any work
     centred, reach = _centred_and_reach(Z, radius2)
-    parts: list[tuple[Indices, Indices, Reals]] = []
+    parts: list[tuple[IndexArray, IndexArray, FloatArray]] = []
     for label in np.unique(labels):
         members, others = np.flatnonzero(labels == label), np.flatnonzero(labels != label)
         tree = KDTree(centred[members], leafsize=_TREE_LEAF)
@@ -103,7 +101,7 @@ def _scan_trees(
             start: int,
             stop: int,
             tree: Any = tree,
-            members: Indices = members,
+            members: IndexArray = members,
             others: Any = others,
         ) -> None:
             for rows, columns in _within_reach(tree, centred, reach, others[start:stop]):
@@ -123,8 +121,8 @@ def _scan_trees(
 
 
 def _within_reach(
-    tree: Any, points: Reals, reach: Reals, asked: Indices
-) -> Iterator[tuple[Indices, Indices]]:
+    tree: Any, points: FloatArray, reach: FloatArray, asked: IndexArray
+) -> Iterator[tuple[IndexArray, IndexArray]]:
     """Yield pairs (asked row, row of the tree) that are within reach, in parts of bounded size.
 
     The nearest few are looked up; where all of them are within reach, more.
@@ -145,7 +143,7 @@ def _within_reach(
         k = min(4 * k, tree.n)
 
 
-def _centred_and_reach(Z: NDArray[Any], radius2: Reals) -> tuple[Reals, Reals]:
+def _centred_and_reach(Z: Array, radius2: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return rows near the origin, at most 1 from it in each feature, and radii a little too wide.
 
     Centring moves a row by 2^-53 of itself and the tree's sums are off by as much a feature, so

@@ -3,7 +3,8 @@
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+
+from likewise._runtime.arrays import FloatingArray
 
 Algorithm = Literal["auto", "brute", "tree"]
 ALGORITHMS = ("auto", "brute", "tree")
@@ -17,11 +18,11 @@ def by_tree(algorithm: str, enough: bool) -> bool:
     return algorithm == "tree" or (algorithm == "auto" and enough)
 
 
-def matrix_of(name: str, values: Any) -> NDArray[np.floating[Any]]:
+def matrix_of(name: str, values: Any) -> FloatingArray:
     """Return a finite C-contiguous matrix, float32 if it is one, else float64."""
     given = np.asarray(values)
     dtype: type[np.floating[Any]] = np.float32 if given.dtype == np.float32 else np.float64
-    matrix: NDArray[np.floating[Any]] = np.ascontiguousarray(given, dtype)
+    matrix: FloatingArray = np.ascontiguousarray(given, dtype)
     if matrix.ndim != 2:
         raise ValueError(f"{name} must be a matrix, but its shape is {given.shape}.")
     largest = max(float(matrix.max(initial=0)), -float(matrix.min(initial=0)))  # keeps a NaN

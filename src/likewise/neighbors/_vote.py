@@ -1,10 +1,11 @@
 """How neighbours decide on a label."""
 
 import numpy as np
-from numpy.typing import NDArray
+
+from likewise._runtime.arrays import IndexArray
 
 
-def vote(labels: NDArray[np.int64], n_classes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def vote(labels: IndexArray, n_classes: int) -> tuple[IndexArray, IndexArray]:
     """Let neighbours vote; while the lead is shared, the farthest one loses its vote.
 
     Parameters

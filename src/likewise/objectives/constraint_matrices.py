@@ -7,17 +7,13 @@ blocks of rows and in a fixed order, so that the bits do not depend on threads.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.threads import run_blocks
 from likewise.constraints import Pairs, Triplets
-
-Array = NDArray[Any]
-Reals = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 _BLOCK = 2048
 _SUMS = 16
@@ -31,7 +27,7 @@ class Coordinates(Protocol):
         """How many coordinates there are."""
         ...
 
-    def of(self, differences: Reals) -> Reals:
+    def of(self, differences: FloatArray) -> FloatArray:
         """Return one row of coordinates of vvᵀ for each v."""
         ...
 
@@ -51,9 +47,9 @@ class ConstraintMatrices:
         +1 for *different* (and for triplets), -1 for *same*.
     """
 
-    differences: Reals
-    sides: tuple[Index, Index] | None
-    sign: Reals
+    differences: FloatArray
+    sides: tuple[IndexArray, IndexArray] | None
+    sign: FloatArray
     n_jobs: int | None = None
 
     @classmethod
@@ -90,7 +86,7 @@ class ConstraintMatrices:
         return d * (d + 1) // 2
 
     @property
-    def near_sides(self) -> Index:
+    def near_sides(self) -> IndexArray:
         """The differences of anchors and positives, where the constraints are triplets."""
         return np.empty(0, np.int64) if self.sides is None else np.unique(self.sides[1])
 
@@ -98,14 +94,14 @@ class ConstraintMatrices:
         """Return the same constraints with all differences multiplied."""
         return replace(self, differences=self.differences * factor)
 
-    def of(self, chosen: Index) -> ConstraintMatrices:
+    def of(self, chosen: IndexArray) -> ConstraintMatrices:
         """Return some of the constraints."""
         if self.sides is not None:
             sides = self.sides[0][chosen], self.sides[1][chosen]
             return replace(self, sides=sides, sign=self.sign[chosen])
         return replace(self, differences=self.differences[chosen], sign=self.sign[chosen])
 
-    def inner(self, M: Reals) -> Reals:
+    def inner(self, M: FloatArray) -> FloatArray:
         """Return ⟨M, X⟩ of every constraint."""
         q = np.empty(len(self.differences))
 
@@ -116,7 +112,7 @@ class ConstraintMatrices:
         run_blocks(block, len(q), _BLOCK, self.n_jobs)
         return q if self.sides is None else q[self.sides[0]] - q[self.sides[1]]
 
-    def squared_norms(self) -> Reals:
+    def squared_norms(self) -> FloatArray:
         """Return ``‖X‖²`` of every constraint's matrix."""
         V = self.differences
         lengths4 = np.square(np.einsum("nd,nd->n", V, V))
@@ -132,7 +128,7 @@ class ConstraintMatrices:
         run_blocks(block, len(self), _BLOCK, self.n_jobs)
         return np.asarray(lengths4[plus] + lengths4[minus] - 2 * np.square(products))
 
-    def combine(self, weights: Reals) -> Reals:
+    def combine(self, weights: FloatArray) -> FloatArray:
         """Return ``Σ weights[l] Xₗ``."""
         if self.sides is not None:
             plus, minus = (np.bincount(side, weights, len(self.differences)) for side in self.sides)
@@ -140,7 +136,7 @@ class ConstraintMatrices:
         used = np.flatnonzero(weights)
         d = self.differences.shape[1]
 
-        def block(start: int, stop: int) -> Reals:
+        def block(start: int, stop: int) -> FloatArray:
             total = np.zeros((d, d))
             for first in range(start, stop, _BLOCK):
                 rows = used[first : min(first + _BLOCK, stop)]
@@ -153,7 +149,7 @@ class ConstraintMatrices:
             total += part
         return (total + total.T) / 2
 
-    def coordinates(self, face: Coordinates, chosen: Index) -> Reals:
+    def coordinates(self, face: Coordinates, chosen: IndexArray) -> FloatArray:
         """Return the coordinates of the chosen constraints' matrices, one row each."""
         found = np.empty((len(chosen), face.size))
 
@@ -168,7 +164,7 @@ class ConstraintMatrices:
         run_blocks(block, len(chosen), _BLOCK // 4, self.n_jobs)
         return found
 
-    def gram(self, chosen: Index) -> Reals:
+    def gram(self, chosen: IndexArray) -> FloatArray:
         """Return the inner products of the chosen constraints' matrices: ``(u·v)²`` for pairs."""
         if self.sides is None:
             sides = [(1.0, self.differences[chosen])]
@@ -186,6 +182,6 @@ class ConstraintMatrices:
         return (found + found.T) / 2
 
 
-def _differences(X: Array, index: Index) -> Reals:
+def _differences(X: Array, index: IndexArray) -> FloatArray:
     # The difference is taken in the precision of X's rows, and no product before it.
     return np.subtract(X[index[:, 0]], X[index[:, 1]], dtype=np.float64)

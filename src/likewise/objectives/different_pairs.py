@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from likewise import _loops
 from likewise._numerics.products import map_rows, product_over_rows
+from likewise._runtime.arrays import Array, IndexArray
 from likewise._runtime.threads import run_blocks
 from likewise.constraints import Pairs
-
-Array = NDArray[Any]
-Index = NDArray[np.int64]
 
 _BLOCK_PAIRS = 2048
 _KEPT = 1 << 22  # numbers
@@ -74,8 +71,8 @@ class DifferentPairs:
     """
 
     X: Array
-    first: Index
-    second: Index
+    first: IndexArray
+    second: IndexArray
     spread: Spread
 
     @classmethod
@@ -108,8 +105,8 @@ class WeightedFeatures:
     """
 
     X: Array
-    first: Index
-    second: Index
+    first: IndexArray
+    second: IndexArray
     kept: Array | None = None  # all squared differences, where they take little room
 
     @classmethod
@@ -146,7 +143,7 @@ class WeightedFeatures:
         return squares
 
 
-def _different(X: Array, pairs: Pairs) -> tuple[Array, Index, Index]:
+def _different(X: Array, pairs: Pairs) -> tuple[Array, IndexArray, IndexArray]:
     """Return the rows that different pairs need, and of each pair the two places in them."""
     rows, places = np.unique(pairs.index[~pairs.same], return_inverse=True)
     first, second = np.ascontiguousarray(places.reshape(-1, 2).T)

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from likewise import _loops
-
-Reals = NDArray[np.float64]
-Index = NDArray[np.int64]
+from likewise._runtime.arrays import Array, FloatArray, IndexArray
 
 BLOCK_VALUES = 1 << 19  # distances at a time, for each thread: few stay near its core
 
 
-def by_class(codes: Index, n_classes: int) -> tuple[Index, Index]:
+def by_class(codes: IndexArray, n_classes: int) -> tuple[IndexArray, IndexArray]:
     """Return rows in the order of their classes, and where each class begins in it."""
     start = np.zeros(n_classes + 1, dtype=np.int64)
     np.cumsum(np.bincount(codes, minlength=n_classes), out=start[1:])
@@ -34,13 +30,13 @@ class SquaredDistances:
         What distances are divided by.
     """
 
-    def __init__(self, rows: NDArray[Any], unit: float = 1.0) -> None:
+    def __init__(self, rows: Array, unit: float = 1.0) -> None:
         rows = rows.astype(np.float64)
         squares = np.square(rows).sum(axis=1)
         # (p, ‖p‖², 1) · (-2r, 1, ‖r‖²) = ‖p - r‖²
         self._across = np.column_stack([-2 * rows, np.ones(len(rows)), squares]).T / unit
 
-    def to(self, points: NDArray[Any]) -> Reals:
+    def to(self, points: Array) -> FloatArray:
         """Return the squared distances from points to all rows."""
         points = points.astype(np.float64)
         squares = np.square(points).sum(axis=1)
@@ -49,16 +45,16 @@ class SquaredDistances:
 
 
 def energies(
-    to_rows: Reals,
-    targets: Index,
-    class_start: Index,
-    to_targets: Reals,
+    to_rows: FloatArray,
+    targets: IndexArray,
+    class_start: IndexArray,
+    to_targets: FloatArray,
     *,
     push: float,
     margin: float,
     invaders: bool = True,
-    from_rows: Callable[[int], Reals] | None = None,
-) -> Reals:
+    from_rows: Callable[[int], FloatArray] | None = None,
+) -> FloatArray:
     """Return the energy of every label for a block of points.
 
     Parameters
@@ -107,7 +103,7 @@ def energies(
     return np.asarray((1 - push) * near.sum(axis=2) + push * pushed)
 
 
-def _of_others(by_class: Reals) -> Reals:
+def _of_others(by_class: FloatArray) -> FloatArray:
     """Return, for each column, the sum of all others; no difference is taken that would round."""
     before, after = np.zeros_like(by_class), np.zeros_like(by_class)
     np.cumsum(by_class[:, :-1], axis=1, out=before[:, 1:])

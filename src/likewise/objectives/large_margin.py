@@ -12,15 +12,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from likewise import _loops
 from likewise._numerics.products import gradient_in_components, map_rows
+from likewise._runtime.arrays import Array, BoolArray, FloatArray, IndexArray
 from likewise.objectives.large_margin_bound import Bound, LargeMarginBound, QuadraticPenalty
-
-Array = NDArray[Any]
-Index = NDArray[np.int64]
-Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,12 +31,14 @@ class GroupedPairs:
         Where each group begins.
     """
 
-    rows: Index
-    cols: Index
-    start: Index
+    rows: IndexArray
+    cols: IndexArray
+    start: IndexArray
 
     @classmethod
-    def sorted_by(cls, groups: Index, n_groups: int, rows: Index, cols: Index) -> GroupedPairs:
+    def sorted_by(
+        cls, groups: IndexArray, n_groups: int, rows: IndexArray, cols: IndexArray
+    ) -> GroupedPairs:
         """Make it from pairs that stand in the order of their groups."""
         start = np.zeros(n_groups + 1, dtype=np.int64)
         np.cumsum(np.bincount(groups, minlength=n_groups), out=start[1:])
@@ -53,11 +51,11 @@ class GroupedPairs:
         return cls(empty, empty, np.zeros(n_groups + 1, dtype=np.int64))
 
     @property
-    def groups(self) -> Index:
+    def groups(self) -> IndexArray:
         """The group of each pair."""
         return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
 
-    def chosen(self, mask: NDArray[np.bool_]) -> GroupedPairs:
+    def chosen(self, mask: BoolArray) -> GroupedPairs:
         """Return some of the pairs, in the same groups."""
         n_groups = len(self.start) - 1
         return GroupedPairs.sorted_by(self.groups[mask], n_groups, self.rows[mask], self.cols[mask])
@@ -78,8 +76,8 @@ class Costs(NamedTuple):
     """
 
     value: float
-    near: Reals
-    far: Reals
+    near: FloatArray
+    far: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +109,7 @@ class LargeMargin:
     X: Array
     near: GroupedPairs
     far: GroupedPairs
-    weights: Reals
+    weights: FloatArray
     push: float = 0.5
     margin: float = 1.0
     width: float = 0.0
@@ -128,11 +126,11 @@ class LargeMargin:
         """Return the rows through L."""
         return map_rows(self.X, L, self.n_jobs)
 
-    def distances(self, Z: Array, pairs: GroupedPairs) -> Reals:
+    def distances(self, Z: Array, pairs: GroupedPairs) -> FloatArray:
         """Return the squared distances of pairs of mapped rows."""
         return _loops.pair_sqdist(Z, pairs.rows, pairs.cols, n_jobs=self.n_jobs)
 
-    def costs(self, near: Reals, far: Reals, *, pull: float | None = None) -> Costs:
+    def costs(self, near: FloatArray, far: FloatArray, *, pull: float | None = None) -> Costs:
         """Return what squared distances cost; `pull` replaces the share ``1 - push``."""
         pull = 1 - self.push if pull is None else pull
         pushed, near_slope, far_slope = _loops.group_hinges(
@@ -160,7 +158,7 @@ class LargeMargin:
 
     def bound(
         self, penalty: QuadraticPenalty | None = None
-    ) -> Callable[[Any, Reals, Reals], Bound]:
+    ) -> Callable[[Any, FloatArray, FloatArray], Bound]:
         """Return what bounds this objective, plus a `penalty`, over all metrics."""
         return LargeMarginBound(self.X, self.pull_slope(), penalty, self.n_jobs)
 

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.optimize import minimize_scalar
 
 from likewise import _loops
 from likewise._numerics.products import map_rows
+from likewise._runtime.arrays import Array, BoolArray, FloatArray, IndexArray
 from likewise._runtime.threads import single_threaded_blas
 
 if TYPE_CHECKING:
     from likewise.objectives.large_margin import LargeMargin
 
-Array = NDArray[Any]
-Index = NDArray[np.int64]
-Reals = NDArray[np.float64]
 
 _EMPTY = 1e-12  # share of the largest pull below which a direction counts as not pulled
 
@@ -95,7 +92,7 @@ class LargeMarginBound:
         self._free_rows = map_rows(X, self._free.T, n_jobs)
         self._free_least = 1e-10 * float(np.square(X, dtype=np.float64).sum() / max(1, len(X)))
 
-    def __call__(self, objective: LargeMargin, near: Reals, far: Reals) -> Bound:
+    def __call__(self, objective: LargeMargin, near: FloatArray, far: FloatArray) -> Bound:
         """Return what the slopes of the objective's hinges prove at these squared distances."""
         if self.penalty is None and self._free.shape[1]:
             pairs = objective.far
@@ -126,7 +123,7 @@ class LargeMarginBound:
             return 0.0
         return float(eigh(self._round.T @ Q @ self._round, eigvals_only=True)[0])
 
-    def felt(self, rows: Index, cols: Index) -> NDArray[np.bool_]:
+    def felt(self, rows: IndexArray, cols: IndexArray) -> BoolArray:
         """Return which pairs do not differ where nothing pulls.
 
         Impostors that do can be pushed away at no cost, so that they prove nothing; kept, their

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from likewise import _loops
 from likewise._numerics.products import gradient_in_components, map_rows
+from likewise._runtime.arrays import Array
 from likewise.constraints import Triplets
 from likewise.losses import Loss, SmoothedHinge
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

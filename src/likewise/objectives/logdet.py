@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_solve, cholesky
 
 from likewise import _loops
+from likewise._runtime.arrays import Array
 from likewise._runtime.threads import single_threaded_blas
-
-Array = NDArray[Any]
 
 
 @dataclass(eq=False)

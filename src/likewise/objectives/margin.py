@@ -6,13 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from likewise._runtime.arrays import FloatArray, IndexArray
 from likewise.losses import DualLoss, Hinge
 from likewise.objectives.constraint_matrices import ConstraintMatrices
-
-Array = NDArray[Any]
-Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,11 +40,11 @@ class MarginProblem:
     C: float
     cone: Any
 
-    def of(self, chosen: NDArray[np.int64]) -> MarginProblem:
+    def of(self, chosen: IndexArray) -> MarginProblem:
         """Return the problem of some constraints only."""
         return replace(self, matrices=self.matrices.of(chosen))
 
-    def intercept(self, q: Reals, sign: Reals | None = None) -> float:
+    def intercept(self, q: FloatArray, sign: FloatArray | None = None) -> float:
         """Return the b that costs least for given ⟨M, X⟩; 0 where there is none, NaN from NaN.
 
         `sign` is given where `q` is of some constraints only.
@@ -77,17 +74,17 @@ class MarginProblem:
             low, high = (low, middle_b) if rises(middle_b) else (middle_b, high)
         return middle_b
 
-    def primal(self, M: Reals, q: Reals, b: float) -> float:
+    def primal(self, M: FloatArray, q: FloatArray, b: float) -> float:
         """Return the value that is to be least."""
         violations = 1 - self.matrices.sign * (q + b)
         return float(np.vdot(M, M) / 2 + self.C * self.loss.value(violations).sum())
 
-    def dual(self, multipliers: Reals, M: Reals) -> float:
+    def dual(self, multipliers: FloatArray, M: FloatArray) -> float:
         """Return the bound that the multipliers give, with ``M = P(A(multipliers))``."""
         paid = self.C * self.loss.conjugate(multipliers / self.C)
         return float((multipliers - paid).sum() - np.vdot(M, M) / 2)
 
-    def balanced(self, multipliers: Reals) -> Reals:
+    def balanced(self, multipliers: FloatArray) -> FloatArray:
         """Return multipliers with ``Σ λh = 0`` to the last digit, none larger than before."""
         if not self.matrices.free_threshold:
             return multipliers

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from likewise._numerics.products import product_over_rows
+from likewise._runtime.arrays import Array, IndexArray
 from likewise.objectives.neighbour_choice import NeighbourChoice
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +26,7 @@ class MCMLObjective:
     rows: NeighbourChoice
 
     @cached_property
-    def _anchors(self) -> NDArray[np.int64] | None:
+    def _anchors(self) -> IndexArray | None:
         """Return the rows that have company in their class, None if all have."""
         company = self.rows.own_stop - self.rows.own_start > 1
         return None if company.all() else np.flatnonzero(company)

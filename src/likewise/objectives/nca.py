@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from likewise._numerics.products import product_over_rows
+from likewise._runtime.arrays import Array, IndexArray
 from likewise.objectives.neighbour_choice import NeighbourChoice
-
-Array = NDArray[Any]
-Index = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +41,7 @@ class NCAObjective:
         """Return the value at L and its slope, from all rows."""
         return self.batch_value_and_gradient(L, None)
 
-    def batch_value_and_gradient(self, L: Array, batch: Index | None) -> tuple[float, Array]:
+    def batch_value_and_gradient(self, L: Array, batch: IndexArray | None) -> tuple[float, Array]:
         """Return the same estimated from the rows of `batch`, each compared with all rows."""
         found = self.rows.choices(L, gains=True, anchors=batch)
         times = 1.0 if batch is None else self.n_rows / len(batch)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from likewise import _loops
 from likewise._numerics.products import product_over_rows
+from likewise._runtime.arrays import Array, Float32Array, IndexArray
 from likewise._runtime.memory import require_memory
 from likewise._runtime.threads import count_threads, run_blocks, single_threaded_blas
-
-Array = NDArray[Any]
-Index = NDArray[np.int64]
 
 _GROUPS = 16  # sums over rows are taken in so many parts, whatever the number of threads
 _BLOCK_BYTES = 1 << 23  # of the block of distances that a thread works on, if high enough
@@ -57,7 +54,7 @@ class _Screen:
         By how much the difference of two distances from a row may be wrong.
     """
 
-    points: NDArray[np.float32]
+    points: Float32Array
     slack: float
 
     @classmethod
@@ -72,14 +69,14 @@ class _Screen:
         points[:, :-1], points[:, -1] = Z, sqnorm
         return cls(points, slack)
 
-    def distances(self, anchors: Index, out: NDArray[np.float32]) -> NDArray[np.float32]:
+    def distances(self, anchors: IndexArray, out: Float32Array) -> Float32Array:
         """Return ``‖z_j‖² - 2 z_i·z_j`` for rows i of `anchors` and all j."""
         left = -2 * self.points[anchors]
         left[:, -1] = 1
         return np.matmul(left, self.points.T, out=out)
 
 
-def _few_count(Z: Array, sqnorm: Array, anchors: Index) -> bool:
+def _few_count(Z: Array, sqnorm: Array, anchors: IndexArray) -> bool:
     """Return whether of the others few are near enough to count, going by some of the anchors."""
     asked = anchors[:: max(8, -(-len(anchors) // _ASKED))]
     with single_threaded_blas():
@@ -107,12 +104,14 @@ class NeighbourChoice:
     """
 
     X: Array
-    own_start: Index
-    own_stop: Index
+    own_start: IndexArray
+    own_stop: IndexArray
     n_jobs: int | None = None
 
     @classmethod
-    def of(cls, X: Array, codes: Index, n_jobs: int | None = None, *, size: float = 1.0) -> Self:
+    def of(
+        cls, X: Array, codes: IndexArray, n_jobs: int | None = None, *, size: float = 1.0
+    ) -> Self:
         """Sort and centre rows with class codes 0…c-1, and divide them by `size`."""
         n_rows, n_features = X.shape
         blocks = min(max(_BLOCK_BYTES, 8 * _LEAST_HEIGHT * n_rows), 8 * n_rows**2)
@@ -129,7 +128,7 @@ class NeighbourChoice:
         return cls(np.ascontiguousarray(rows), start[own], stop[own], n_jobs)
 
     def choices(
-        self, L: Array, *, gains: bool, anchors: Index | None = None, in_matrix: bool = False
+        self, L: Array, *, gains: bool, anchors: IndexArray | None = None, in_matrix: bool = False
     ) -> Choices:
         """Return what rows pick, and the slope for weights ``w_ij``.
 
@@ -184,7 +183,7 @@ class NeighbourChoice:
         return mapped
 
     def _sums(
-        self, Z: Array, summed: Array, anchors: Index, gains: bool, *, back: bool
+        self, Z: Array, summed: Array, anchors: IndexArray, gains: bool, *, back: bool
     ) -> tuple[Array, Array, Array, Array, Array | None]:
         """Return shares, log sums, sums of weights by column, ``W summed``, ``WᵀZ`` if `back`."""
         n_rows, n_anchors = len(Z), len(anchors)

@@ -8,16 +8,12 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from likewise import _loops
 from likewise._numerics.products import gradient_in_components, map_rows
+from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise.objectives.large_margin import Costs, GroupedPairs, LargeMargin
 from likewise.objectives.large_margin_bound import Bound, LargeMarginBound, QuadraticPenalty
-
-Array = NDArray[Any]
-Index = NDArray[np.int64]
-Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,14 +30,14 @@ class SeveralMetrics(LargeMargin):
         How many there are.
     """
 
-    clusters: Index = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    clusters: IndexArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     n_clusters: int = 1
 
     def mapped(self, L: Array) -> Array:
         """Return the rows as each of the metrics sees them."""
         return np.stack([map_rows(self.X, one, self.n_jobs) for one in L])
 
-    def distances(self, Z: Array, pairs: GroupedPairs) -> Reals:
+    def distances(self, Z: Array, pairs: GroupedPairs) -> FloatArray:
         """Return the squared distances of pairs, each by the metric of its second row."""
         found = np.empty(len(pairs))
         for cluster, part in self.parts(pairs.cols):
@@ -66,7 +62,7 @@ class SeveralMetrics(LargeMargin):
 
     def bound(
         self, penalty: QuadraticPenalty | None = None
-    ) -> Callable[[Any, Reals, Reals], Bound]:
+    ) -> Callable[[Any, FloatArray, FloatArray], Bound]:
         """Return what bounds this objective over all metrics of the clusters."""
         if penalty is not None:
             raise NotImplementedError("The metrics of clusters are not shrunk.")
@@ -108,7 +104,7 @@ class SeveralMetrics(LargeMargin):
             views.append(_View(self.X[rows], _Pairs(near, *place[:2]), _Pairs(far, *place[2:])))
         return views
 
-    def parts(self, cols: Index) -> Iterator[tuple[int, Index]]:
+    def parts(self, cols: IndexArray) -> Iterator[tuple[int, IndexArray]]:
         """Yield each cluster, and the pairs whose second row belongs to it."""
         cluster_of = self.clusters[cols]
         order = np.argsort(cluster_of, kind="stable")
@@ -119,9 +115,9 @@ class SeveralMetrics(LargeMargin):
 class _Pairs(NamedTuple):
     """Some of the pairs: their numbers, and their rows as counted in a view."""
 
-    number: Index
-    rows: Index
-    cols: Index
+    number: IndexArray
+    rows: IndexArray
+    cols: IndexArray
 
 
 class _View(NamedTuple):
@@ -150,7 +146,7 @@ class SeveralMetricsBound:
             for pull in objective.pull_slopes()
         ]
 
-    def __call__(self, objective: SeveralMetrics, near: Reals, far: Reals) -> Bound:
+    def __call__(self, objective: SeveralMetrics, near: FloatArray, far: FloatArray) -> Bound:
         """Return what the slopes of the objective's hinges prove at these squared distances."""
         pairs = objective.far
         felt = np.empty(len(pairs), dtype=bool)

@@ -7,19 +7,15 @@ from copy import deepcopy
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from likewise._loops import ClassifierRule
-from likewise._loops.classifier_common import (
-    EventLearner,
-    Labels,
-    Reals,
-    margins,
-)
+from likewise._loops.classifier_common import EventLearner, margins
+from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.memory import require_memory
 from likewise._runtime.threads import run_blocks
 from likewise._runtime.validation import (
@@ -55,8 +51,6 @@ from likewise.online._rows import (
     refuse_shape,
     refuse_size,
 )
-
-Array = NDArray[Any]
 
 _CHUNK = 32_768  # rows taken at a time
 _CHUNK_BYTES = 2**26  # and no more of them than this, once they are dense and double
@@ -278,12 +272,12 @@ class OnlineClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         return tags
 
     @property
-    def coef_(self) -> Reals:
+    def coef_(self) -> FloatArray:
         """The weights of the features: one row for two classes, else one a class."""
         return self._learned().weights[:, : self.n_features_in_]
 
     @property
-    def intercept_(self) -> Reals:
+    def intercept_(self) -> FloatArray:
         """What is added to the scores: zeros unless `fit_intercept`."""
         weights = self._learned().weights
         added = weights[:, self.n_features_in_ :]
@@ -354,7 +348,7 @@ class OnlineClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         self._decide(decided, undecided)
         return max(0.0, 1.0 - margin)
 
-    def _learn(self, state: ClassifierState, X: Any, codes: Labels, order: Any = None) -> float:
+    def _learn(self, state: ClassifierState, X: Any, codes: IndexArray, order: Any = None) -> float:
         """Take rows, in a given order if there is one; return the margin of the last before."""
         n_rows = len(codes)
         rule, top2 = self._step_rule(), self._top2(state)
@@ -383,7 +377,7 @@ class OnlineClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
     # -- labels ----------------------------------------------------------------------------------
 
     def _prepare_row(
-        self, row: Reals, y: Any, classes: ArrayLike | None
+        self, row: FloatArray, y: Any, classes: ArrayLike | None
     ) -> tuple[ClassifierState, EventLearner, int]:
         """Check a row and its label, and have everything at hand for more of the kind."""
         known = hasattr(self, "_state")

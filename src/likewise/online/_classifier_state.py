@@ -16,14 +16,13 @@ from likewise._loops import ClassifierRule
 from likewise._loops.classifier_common import (
     EventLearner,
     Kind,
-    Labels,
-    Reals,
     Sketch,
     margins,
     predicted,
     split,
 )
 from likewise._loops.common import padded
+from likewise._runtime.arrays import FloatArray, IndexArray
 from likewise._runtime.threads import single_threaded_blas
 from likewise.online._covariance_blocks import learn_in_blocks, likely, matrix_of
 from likewise.online._rows import is_sparse, learnable
@@ -40,15 +39,21 @@ _WIDE = 160
 class DiagonalForm:
     """Σ has no correlations; its inverse is kept, model by model."""
 
-    precision: Reals
+    precision: FloatArray
 
     def learn(
-        self, weights: Reals, reach: Reals, X: Any, labels: Labels, top2: bool, rule: ClassifierRule
-    ) -> tuple[Reals, int]:
+        self,
+        weights: FloatArray,
+        reach: FloatArray,
+        X: Any,
+        labels: IndexArray,
+        top2: bool,
+        rule: ClassifierRule,
+    ) -> tuple[FloatArray, int]:
         """Take events; return scores before each update, and the number of updates."""
         return _learn_linear(weights, self.precision, reach, X, labels, top2, rule)
 
-    def covariance(self) -> Reals:
+    def covariance(self) -> FloatArray:
         """Return the variances, a row a model."""
         return 1 / self.precision
 
@@ -58,8 +63,8 @@ class DiagonalForm:
 class FactoredForm:
     """Σ = U diag(D) Uᵀ, model by model: positive definite however long the stream."""
 
-    columns: Reals
-    diagonal: Reals
+    columns: FloatArray
+    diagonal: FloatArray
 
     @classmethod
     def start(cls, n_models: int, width: int, variance: float) -> FactoredForm:
@@ -67,8 +72,14 @@ class FactoredForm:
         return cls(np.zeros((n_models, width, padded(width))), np.full((n_models, width), variance))
 
     def learn(
-        self, weights: Reals, reach: Reals, X: Any, labels: Labels, top2: bool, rule: ClassifierRule
-    ) -> tuple[Reals, int]:
+        self,
+        weights: FloatArray,
+        reach: FloatArray,
+        X: Any,
+        labels: IndexArray,
+        top2: bool,
+        rule: ClassifierRule,
+    ) -> tuple[FloatArray, int]:
         """Take events; return scores before each update, and the number of updates."""
         X = _dense(X)
         if top2:
@@ -82,8 +93,14 @@ class FactoredForm:
         return scores, updates
 
     def _learn_model(
-        self, k: int, weights: Reals, reach: Reals, X: Reals, labels: Labels, rule: ClassifierRule
-    ) -> tuple[Reals, int]:
+        self,
+        k: int,
+        weights: FloatArray,
+        reach: FloatArray,
+        X: FloatArray,
+        labels: IndexArray,
+        rule: ClassifierRule,
+    ) -> tuple[FloatArray, int]:
         """Take the events of one model: one by one, and in blocks once they have paid."""
         model = slice(k, k + 1)
         width = weights.shape[1]
@@ -127,7 +144,7 @@ class FactoredForm:
             one_by_one(_NO_LIMIT)
         return scores, updates
 
-    def covariance(self) -> Reals:
+    def covariance(self) -> FloatArray:
         """Return the matrices, one a model."""
         return np.stack(
             [matrix_of(*factors) for factors in zip(self.columns, self.diagonal, strict=True)]
@@ -145,14 +162,14 @@ class SketchedForm:
 
     rank: int
     variance: float
-    basis: Reals
-    spanned: Labels
-    rows: Reals
-    used: Labels
-    columns: Reals
-    diagonal: Reals
-    trace: Reals
-    sums: Reals
+    basis: FloatArray
+    spanned: IndexArray
+    rows: FloatArray
+    used: IndexArray
+    columns: FloatArray
+    diagonal: FloatArray
+    trace: FloatArray
+    sums: FloatArray
 
     @classmethod
     def start(cls, n_models: int, width: int, variance: float, rank: int) -> SketchedForm:
@@ -173,8 +190,14 @@ class SketchedForm:
         )
 
     def learn(
-        self, weights: Reals, reach: Reals, X: Any, labels: Labels, top2: bool, rule: ClassifierRule
-    ) -> tuple[Reals, int]:
+        self,
+        weights: FloatArray,
+        reach: FloatArray,
+        X: Any,
+        labels: IndexArray,
+        top2: bool,
+        rule: ClassifierRule,
+    ) -> tuple[FloatArray, int]:
         """Take events; return scores before each update, and the number of updates."""
         X = _dense(X)
         if top2:
@@ -190,13 +213,13 @@ class SketchedForm:
     def _learn_models(
         self,
         models: slice,
-        weights: Reals,
-        reach: Reals,
-        X: Reals,
-        labels: Labels,
+        weights: FloatArray,
+        reach: FloatArray,
+        X: FloatArray,
+        labels: IndexArray,
         top2: bool,
         rule: ClassifierRule,
-    ) -> tuple[Reals, int]:
+    ) -> tuple[FloatArray, int]:
         parts, updates, taken = [], 0, 0
         while taken < len(X):
             found, changed = _loops.low_rank_events(
@@ -217,7 +240,7 @@ class SketchedForm:
     def _sketch(self, models: slice) -> Sketch:
         return Sketch(*(getattr(self, name)[models] for name in Sketch._fields))
 
-    def _sort_out(self, k: int, w: Reals, rule: ClassifierRule) -> None:
+    def _sort_out(self, k: int, w: FloatArray, rule: ClassifierRule) -> None:
         """Turn S to its main directions, shorten all by the first that is dropped, keep `rank`."""
         s, Q = self.variance, self.basis[k, : self.spanned[k]]
         S = self.rows[k, : self.used[k], : self.spanned[k]]
@@ -240,7 +263,7 @@ class SketchedForm:
             inside, outside = split(self.sums[k], Q)
             w[:] = s * outside + Q.T @ (self.diagonal[k, :count] * inside)
 
-    def covariance(self) -> Reals:
+    def covariance(self) -> FloatArray:
         """Return the matrices, one a model."""
         found = []
         for basis, columns, diagonal in zip(self.basis, self.columns, self.diagonal, strict=True):
@@ -259,8 +282,8 @@ Form = DiagonalForm | FactoredForm | SketchedForm
 class ClassifierState:
     """Weights and covariance of every model, and what they have been through."""
 
-    weights: Reals
-    reach: Reals
+    weights: FloatArray
+    reach: FloatArray
     form: Form | None
     n_events: int = 0
     n_updates: int = 0
@@ -291,8 +314,8 @@ def size_of(n_models: int, width: int, covariance: str | int | None) -> float:
 
 
 def advance(
-    state: ClassifierState, X: Any, labels: Labels, top2: bool, rule: ClassifierRule
-) -> Reals:
+    state: ClassifierState, X: Any, labels: IndexArray, top2: bool, rule: ClassifierRule
+) -> FloatArray:
     """Take labelled rows in place, and return their scores before each was learned.
 
     Parameters
@@ -330,7 +353,7 @@ def row_learner(state: ClassifierState, top2: bool, rule: ClassifierRule) -> Eve
         precision = _NOTHING if form is None else form.precision
         return _loops.event_learner(state.weights, precision, state.reach, top2, rule)
 
-    def learn(x: Reals, label: int) -> tuple[float, bool, int]:
+    def learn(x: FloatArray, label: int) -> tuple[float, bool, int]:
         if not learnable(x):
             return np.nan, False, 0
         labels = np.array([label])
@@ -346,14 +369,14 @@ class UnlearnableError(Exception):
 
 
 def _learn_linear(
-    weights: Reals,
-    precision: Reals,
-    reach: Reals,
+    weights: FloatArray,
+    precision: FloatArray,
+    reach: FloatArray,
     X: Any,
-    labels: Labels,
+    labels: IndexArray,
     top2: bool,
     rule: ClassifierRule,
-) -> tuple[Reals, int]:
+) -> tuple[FloatArray, int]:
     if not is_sparse(X):
         scores, updates = _loops.dense_events(weights, precision, reach, X, labels, top2, rule)
         if updates < 0:
@@ -373,11 +396,11 @@ def _learn_linear(
     )
 
 
-def _dense(X: Any) -> Reals:
+def _dense(X: Any) -> FloatArray:
     return np.ascontiguousarray(X.toarray()) if is_sparse(X) else X
 
 
-def _models(weights: Reals, labels: Labels) -> list[tuple[int, Labels]]:
+def _models(weights: FloatArray, labels: IndexArray) -> list[tuple[int, IndexArray]]:
     """Return each model's number, and 1 for each event of its own."""
     if len(weights) == 1:
         return [(0, labels)]

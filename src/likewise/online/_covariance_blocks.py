@@ -7,12 +7,12 @@ which only ``Σx`` of the events that are likely to cause an update has to be kn
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
 from likewise import _loops
 from likewise._loops import ClassifierRule
-from likewise._loops.classifier_common import Kind, Labels, Reals
+from likewise._loops.classifier_common import Kind
+from likewise._runtime.arrays import BoolArray, FloatArray, IndexArray
 from likewise._runtime.threads import single_threaded_blas
 
 # Measured: more updates in a block make its products faster and its corrections dearer.
@@ -20,13 +20,13 @@ _BLOCK = 64
 _AHEAD = 1024  # rows that are looked at, at most, for those likely to cause an update
 
 
-def matrix_of(columns: Reals, diagonal: Reals) -> Reals:
+def matrix_of(columns: FloatArray, diagonal: FloatArray) -> FloatArray:
     """Return Σ = U diag(D) Uᵀ, exactly symmetric, from the columns of U above its diagonal."""
     sigma = _upper_half(columns, diagonal)
     return np.asarray(np.triu(sigma) + np.triu(sigma, 1).T)
 
 
-def _upper_half(columns: Reals, diagonal: Reals) -> Reals:
+def _upper_half(columns: FloatArray, diagonal: FloatArray) -> FloatArray:
     if not columns.any():
         return np.diag(diagonal)
     root = np.sqrt(diagonal)
@@ -36,7 +36,7 @@ def _upper_half(columns: Reals, diagonal: Reals) -> Reals:
     return np.ascontiguousarray(product)
 
 
-def factors_of(sigma: Reals) -> tuple[Reals, Reals] | None:
+def factors_of(sigma: FloatArray) -> tuple[FloatArray, FloatArray] | None:
     """Return U (its columns as rows, without the diagonal) and D from the upper half of Σ.
 
     None if rounding has left a matrix that is not positive definite.
@@ -54,8 +54,13 @@ def factors_of(sigma: Reals) -> tuple[Reals, Reals] | None:
 
 
 def learn_in_blocks(
-    w: Reals, columns: Reals, diagonal: Reals, X: Reals, labels: Labels, rule: ClassifierRule
-) -> tuple[Reals, int]:
+    w: FloatArray,
+    columns: FloatArray,
+    diagonal: FloatArray,
+    X: FloatArray,
+    labels: IndexArray,
+    rule: ClassifierRule,
+) -> tuple[FloatArray, int]:
     """Take events of one model in place, for as long as an explicit Σ is precise enough.
 
     Parameters
@@ -121,20 +126,20 @@ def learn_in_blocks(
 class _Products:
     """``Σ x`` of the rows of a block, as far as somebody asks."""
 
-    def __init__(self, sigma: Reals, rows: Reals) -> None:
+    def __init__(self, sigma: FloatArray, rows: FloatArray) -> None:
         # As BLAS counts, by columns, the upper half is the lower one of a symmetric matrix.
         self._by_columns, self._rows = sigma.T, rows
         self.diagonal = sigma.diagonal().copy()
         self._halves = np.empty((0, len(sigma)))
         self.quadratics = np.empty(0)
 
-    def measure(self) -> Reals:
+    def measure(self) -> FloatArray:
         """Return ``xᵀΣx`` of all rows: half the work of Σx, which is no less work after it."""
         self._halves = blas.dtrmm(1.0, self._by_columns, self._rows.T, lower=1).T
         self.quadratics = _loops.triangle_quadratics(self._rows, self._halves, self.diagonal)
         return self.quadratics
 
-    def of(self, asked: Labels) -> Reals:
+    def of(self, asked: IndexArray) -> FloatArray:
         """Return Σx of the rows asked for."""
         rows = self._rows[asked]
         if not len(rows):
@@ -146,10 +151,14 @@ class _Products:
 
 
 def likely(
-    w: Reals, X: Reals, labels: Labels, rule: ClassifierRule, quadratics: Reals | None = None
-) -> NDArray[np.bool_]:
+    w: FloatArray,
+    X: FloatArray,
+    labels: IndexArray,
+    rule: ClassifierRule,
+    quadratics: FloatArray | None = None,
+) -> BoolArray:
     """Return which rows would cause an update by themselves, as far as w and ``xᵀΣx`` can tell."""
-    least: Reals | float = 0.0 if rule.kind is Kind.SECOND_ORDER_PERCEPTRON else 1.0
+    least: FloatArray | float = 0.0 if rule.kind is Kind.SECOND_ORDER_PERCEPTRON else 1.0
     if rule.kind is Kind.CONFIDENCE:
         if quadratics is None:
             return np.ones(len(X), dtype=bool)

@@ -10,14 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from likewise import _files
+from likewise._runtime.arrays import FloatArray
 from likewise.kernels import Kernel
 from likewise.online._pair_state import PairState
-
-Reals = NDArray[np.float64]
 
 _FIRST_ROOM = 8
 # A direction has to stand out of the rounding errors of the kernel values that it comes from.
@@ -32,9 +30,9 @@ class KernelBasis:
     There is room for more than `count`: beyond it `factor` is the identity.
     """
 
-    first: Reals
-    second: Reals
-    factor: Reals
+    first: FloatArray
+    second: FloatArray
+    factor: FloatArray
     count: int = 0
 
     @classmethod
@@ -57,25 +55,25 @@ class KernelBasis:
         factor[: self.room, : self.room] = self.factor
         self.factor = factor
 
-    def append(self, a: Reals, b: Reals, coordinates: Reals, height: float) -> None:
+    def append(self, a: FloatArray, b: FloatArray, coordinates: FloatArray, height: float) -> None:
         """Keep a difference, given its coordinates and what stands out of the span."""
         j = self.count
         self.first[j], self.second[j] = a, b
         self.factor[j, :j], self.factor[j, j] = coordinates, height
         self.count += 1
 
-    def kernel_values(self, kernel: Kernel, X: Reals) -> Reals:
+    def kernel_values(self, kernel: Kernel, X: FloatArray) -> FloatArray:
         """Return the kernel of each row of X with both points of each kept difference."""
         if not self.count:
             return np.empty((len(X), 0))
         return kernel(X, np.concatenate([self.first[: self.count], self.second[: self.count]]))
 
-    def products(self, kernel: Kernel, X: Reals) -> Reals:
+    def products(self, kernel: Kernel, X: FloatArray) -> FloatArray:
         """Return ``⟨φ(x), δ_i⟩`` up to a constant a column, which cancels in differences."""
         values = self.kernel_values(kernel, np.asarray(X, dtype=np.float64))
         return values[:, : self.count] - values[:, self.count :]
 
-    def coordinates(self, products: Reals) -> Reals:
+    def coordinates(self, products: FloatArray) -> FloatArray:
         """Turn products with the kept differences into coordinates, one column a direction."""
         padded = np.zeros((self.room, len(products)))
         padded[: self.count] = products.T
@@ -86,12 +84,12 @@ class KernelBasis:
         return np.ascontiguousarray(solved[: self.count].T)
 
 
-def squared_lengths(kernel: Kernel, A: Reals, B: Reals) -> Reals:
+def squared_lengths(kernel: Kernel, A: FloatArray, B: FloatArray) -> FloatArray:
     """Return ``‖φ(a) - φ(b)‖²`` of each pair of rows."""
     return np.maximum(_own_products(kernel, A, B)[0].diagonal(), 0)
 
 
-def _own_products(kernel: Kernel, A: Reals, B: Reals) -> tuple[Reals, Reals]:
+def _own_products(kernel: Kernel, A: FloatArray, B: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the Gram matrix of the differences of pairs, and the kernel values behind it."""
     points = np.concatenate([A, B])
     values = kernel(points, points)
@@ -154,8 +152,8 @@ class Arrivals:
         self,
         state: KernelState,
         kernel: Kernel,
-        A: Reals,
-        B: Reals,
+        A: FloatArray,
+        B: FloatArray,
         *,
         scale: float,
         tolerance: float,
@@ -184,11 +182,11 @@ class Arrivals:
     def __len__(self) -> int:
         return len(self._left)
 
-    def rows(self, start: int, stop: int) -> Reals:
+    def rows(self, start: int, stop: int) -> FloatArray:
         """Return pairs in the coordinates of the basis as it is now."""
         return self._coordinates[start:stop] * self._scale
 
-    def offer(self, k: int) -> Reals:
+    def offer(self, k: int) -> FloatArray:
         """Return pair k as a row, with the coordinate that would be its own direction's."""
         if self._is_new(k) and self._state.basis.count == self._state.basis.room:
             self._state.grow(self._budget)

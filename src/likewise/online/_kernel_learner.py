@@ -8,10 +8,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from likewise._loops.stream_common import LONGEST2
+from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.threads import run_blocks, single_threaded_blas
 from likewise.kernels import Kernel, check_kernel, kernel_function
 from likewise.metric import row_norms
@@ -19,10 +20,6 @@ from likewise.online._kernel_basis import Arrivals, KernelBasis, KernelState, sq
 from likewise.online._learner import OnlineMetricLearner
 from likewise.online._pair_state import PairState
 from likewise.online._sweep import Differences, sweep
-
-Array = NDArray[Any]
-Index = NDArray[np.int64]
-Reals = NDArray[np.float64]
 
 _ARRIVALS = 128  # pairs whose kernel values are in memory at a time
 _LENGTHS = 32  # the same where only each pair's own values are wanted
@@ -50,7 +47,7 @@ class KernelMetricLearner(OnlineMetricLearner):
         self._kernel_used = (self.kernel, dict(self.kernel_params or {}))
         return KernelState.begin(n_features, self.budget)
 
-    def _squared_lengths(self, X: Array, index: Index) -> Reals:
+    def _squared_lengths(self, X: Array, index: IndexArray) -> FloatArray:
         if self.kernel is None:
             return super()._squared_lengths(X, index)
         kernel = kernel_function(self.kernel, self.kernel_params or {}, X.shape[1])
@@ -58,13 +55,15 @@ class KernelMetricLearner(OnlineMetricLearner):
         parts = [index[start : start + _LENGTHS] for start in starts]
         return np.concatenate([squared_lengths(kernel, *_sides(X, part)) for part in parts])
 
-    def _advance(self, state: PairState, X: Array, index: Index, sign: Reals) -> None:
+    def _advance(self, state: PairState, X: Array, index: IndexArray, sign: FloatArray) -> None:
         if isinstance(state, KernelState):
             self._sweep(state, X, index, sign, 0.0)
         else:
             super()._advance(state, X, index, sign)
 
-    def _advance_by_one(self, state: PairState, first: Reals, second: Reals, sign: float) -> float:
+    def _advance_by_one(
+        self, state: PairState, first: FloatArray, second: FloatArray, sign: float
+    ) -> float:
         if not isinstance(state, KernelState):
             return super()._advance_by_one(state, first, second, sign)
         if not (np.isfinite(first).all() and np.isfinite(second).all()):
@@ -75,8 +74,8 @@ class KernelMetricLearner(OnlineMetricLearner):
         return float(losses[0])
 
     def _sweep(
-        self, state: PairState, X: Array, index: Index, sign: Reals, least_loss: float
-    ) -> Reals:
+        self, state: PairState, X: Array, index: IndexArray, sign: FloatArray, least_loss: float
+    ) -> FloatArray:
         """Take pairs in place; those whose loss does not exceed `least_loss` change nothing."""
         if not isinstance(state, KernelState):
             rows = Differences(self._differences(X, index))
@@ -142,7 +141,7 @@ class KernelMetricLearner(OnlineMetricLearner):
         state = getattr(self, "_state", None)
         return state.basis if isinstance(state, KernelState) else None
 
-    def _matrix(self) -> Reals:
+    def _matrix(self) -> FloatArray:
         M = super()._matrix()
         if self._basis is None:
             return M
@@ -158,7 +157,7 @@ class KernelMetricLearner(OnlineMetricLearner):
             check_kernel(self.kernel, self.kernel_params or {})
 
 
-def _sides(X: Array, index: Index) -> tuple[Reals, Reals]:
+def _sides(X: Array, index: IndexArray) -> tuple[FloatArray, FloatArray]:
     """Return the first and the second rows of pairs, in full precision."""
     return X[index[:, 0]].astype(np.float64), X[index[:, 1]].astype(np.float64)
 

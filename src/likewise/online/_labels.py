@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from likewise._loops.classifier_common import Labels
+from likewise._runtime.arrays import Array, IndexArray
 from likewise._runtime.validation import codes_of, shown
-
-Array = NDArray[Any]
 
 # Two labels that need no `classes`, the negative one first.
 _UNDERSTOOD = ((-1, 1), (0, 1), (False, True))
@@ -32,7 +27,7 @@ def understood_classes(labels: Array) -> tuple[Array, bool]:
     )
 
 
-def codes_among(labels: Array, classes: Array) -> Labels:
+def codes_among(labels: Array, classes: Array) -> IndexArray:
     """Return the place of each label among the sorted classes."""
     if {labels.dtype.kind, classes.dtype.kind} & set("USO"):
         code_of = {label: code for code, label in enumerate(classes.tolist())}

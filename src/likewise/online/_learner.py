@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from likewise import _files
 from likewise._loops import StepRule, pair_differences, pair_sqdist
 from likewise._loops.stream_common import LONGEST2
+from likewise._runtime.arrays import Array, BoolArray, FloatArray, IndexArray
 from likewise._runtime.threads import single_threaded_blas
 from likewise._runtime.validation import TableLike, check_finite, check_labelled, check_rows
 from likewise.base import MetricLearner, fitting
@@ -22,10 +23,6 @@ from likewise.constraints import Pairs, as_pairs, random_pairs
 from likewise.metric import canonical_components
 from likewise.online._labels import check_labels
 from likewise.online._pair_state import PairState, Projection, advance, advance_by_pair
-
-Array = NDArray[Any]
-Index = NDArray[np.int64]
-Reals = NDArray[np.float64]
 
 _CHUNK = 1 << 20  # numbers in the differences that are in memory at a time (measured)
 
@@ -67,7 +64,7 @@ class OnlineMetricLearner(MetricLearner):
     def _projection(self) -> Projection:
         raise NotImplementedError
 
-    def _first_model(self, n_features: int) -> tuple[Reals, float]:
+    def _first_model(self, n_features: int) -> tuple[FloatArray, float]:
         """Return M, for the user's X, and b before the first event."""
         raise NotImplementedError
 
@@ -77,22 +74,24 @@ class OnlineMetricLearner(MetricLearner):
         M, b = self._first_model(n_features)
         return PairState.start(M / scale**2, b, self._projection())
 
-    def _squared_lengths(self, X: Array, index: Index) -> Reals:
+    def _squared_lengths(self, X: Array, index: IndexArray) -> FloatArray:
         """Return the squared length of each difference, before any scaling."""
         return pair_sqdist(X, *np.ascontiguousarray(index.T))
 
-    def _advance(self, state: PairState, X: Array, index: Index, sign: Reals) -> None:
+    def _advance(self, state: PairState, X: Array, index: IndexArray, sign: FloatArray) -> None:
         """Take pairs of rows of X in place."""
         V = self._differences(X, index)
         advance(state, V, sign, self._step_rule(), self._projection())
 
-    def _advance_by_one(self, state: PairState, first: Reals, second: Reals, sign: float) -> float:
+    def _advance_by_one(
+        self, state: PairState, first: FloatArray, second: FloatArray, sign: float
+    ) -> float:
         """Take one pair in place and return its loss: NaN if it cannot be learned from."""
         return advance_by_pair(
             state, first, second, self.scale_, sign, self._step_rule(), self._projection()
         )
 
-    def _matrix(self) -> Reals:
+    def _matrix(self) -> FloatArray:
         """Return M over the coordinates that `components_` has columns for."""
         return self._learned().dense()
 
@@ -247,7 +246,7 @@ class OnlineMetricLearner(MetricLearner):
             learn(*batch)
         return self
 
-    def predict_pairs(self, A: TableLike, B: TableLike) -> NDArray[np.bool_]:
+    def predict_pairs(self, A: TableLike, B: TableLike) -> BoolArray:
         """Return True for each row of `A` that is alike to the same row of `B`.
 
         Parameters
@@ -366,14 +365,14 @@ class OnlineMetricLearner(MetricLearner):
         self._append(records)
         return self
 
-    def _differences(self, X: Array, index: Index) -> Reals:
+    def _differences(self, X: Array, index: IndexArray) -> FloatArray:
         V, longest2 = pair_differences(X, index, self.scale_)
         if not longest2 <= LONGEST2:
             check_finite(X, "X")
             self._refuse(V / self.scale_)
         return V
 
-    def _refuse(self, V: Reals) -> NoReturn:
+    def _refuse(self, V: FloatArray) -> NoReturn:
         raise ValueError(
             f"A pair differs by {np.abs(V).max():.3g}, but only finite differences up to "
             f"{LONGEST2**0.5 / self.scale_:.0e} can be learned from."
@@ -399,7 +398,7 @@ def _entry(state: PairState) -> tuple[float, ...]:
     return state.n_events, state.mistakes / state.n_events, float(dimension)
 
 
-def _check_sides(first: Reals, second: Reals, n_features: int) -> None:
+def _check_sides(first: FloatArray, second: FloatArray, n_features: int) -> None:
     if not first.shape == second.shape == (max(n_features, 1),):
         raise ValueError(
             f"a and b have shapes {first.shape} and {second.shape}, but vectors of as many features"
@@ -421,7 +420,9 @@ def _answer(same: Any) -> bool:
     raise ValueError(f"same={same!r} is not allowed: only True, False, 1 and -1 are.")
 
 
-def _scale_of(X: Array, pairs: Pairs, squared_lengths: Callable[[Array, Index], Reals]) -> float:
+def _scale_of(
+    X: Array, pairs: Pairs, squared_lengths: Callable[[Array, IndexArray], FloatArray]
+) -> float:
     """Return the factor that makes the median squared distance of the same pairs 1."""
     length2 = squared_lengths(X, pairs.index)
     for chosen in (length2[pairs.same], length2):

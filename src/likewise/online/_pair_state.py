@@ -11,15 +11,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import blas, eigh, lapack
 
 from likewise import _files, _loops
 from likewise._loops import LowRankMetric, StepRule, Steps
 from likewise._loops.stream_common import LONGEST2
+from likewise._runtime.arrays import FloatArray
 from likewise.metric import nearest_psd
 
-Reals = NDArray[np.float64]
 Projection = Literal["each", "end"] | int
 
 # Measured crossovers; both sides give the same steps.
@@ -34,14 +33,14 @@ _FEW = 8  # pairs that are not worth a block
 class EigenForm:
     """A PSD matrix as ``U (diag(values) + Σ weights[j] rows[j] rows[j]ᵀ) Uᵀ`` with few rows."""
 
-    vectors: Reals
-    values: Reals
-    rows: Reals
-    weights: Reals
+    vectors: FloatArray
+    values: FloatArray
+    rows: FloatArray
+    weights: FloatArray
     count: int = 0
 
     @classmethod
-    def of(cls, matrix: Reals) -> EigenForm:
+    def of(cls, matrix: FloatArray) -> EigenForm:
         """Return the eigenform of a PSD matrix."""
         values, vectors = eigh(matrix)
         n_features = len(matrix)
@@ -68,7 +67,7 @@ class EigenForm:
         self.values, self.vectors = np.maximum(values, 0), self.vectors @ turn
         self.count = 0
 
-    def dense(self) -> Reals:
+    def dense(self) -> FloatArray:
         """Return the matrix, exactly symmetric."""
         matrix = self.vectors @ self.low_rank.dense() @ self.vectors.T
         return np.asarray((matrix + matrix.T) / 2)
@@ -83,7 +82,7 @@ class PairState:
     """
 
     b: float
-    matrix: Reals | None
+    matrix: FloatArray | None
     form: EigenForm | None = None
     n_events: int = 0
     n_updates: int = 0
@@ -92,13 +91,13 @@ class PairState:
     since_projection: int = 0
 
     @classmethod
-    def start(cls, matrix: Reals, b: float, psd: Projection) -> PairState:
+    def start(cls, matrix: FloatArray, b: float, psd: Projection) -> PairState:
         """Return the state before the first event; M is projected if it has to be."""
         if psd == "each" and len(matrix) > _SMALL_PSD:
             return cls(b, None, EigenForm.of(nearest_psd(matrix)))
         return cls(b, np.array(nearest_psd(matrix), order="C"))
 
-    def dense(self) -> Reals:
+    def dense(self) -> FloatArray:
         """Return M as it is, before any constraint is applied."""
         if self.form is not None:
             return self.form.dense()
@@ -110,9 +109,9 @@ class Grams:
     """Inner products of blocks of events, kept for other learners that take the same events."""
 
     def __init__(self) -> None:
-        self._known: dict[int, Reals] = {}
+        self._known: dict[int, FloatArray] = {}
 
-    def of(self, start: int, block: Reals) -> Reals:
+    def of(self, start: int, block: FloatArray) -> FloatArray:
         """Return those of the block that begins with event `start`."""
         if start not in self._known:
             self._known[start] = _upper_gram(block)
@@ -120,8 +119,8 @@ class Grams:
 
 
 def step(
-    state: PairState, V: Reals, sign: Reals, rule: StepRule, psd: Projection
-) -> tuple[PairState, Reals]:
+    state: PairState, V: FloatArray, sign: FloatArray, rule: StepRule, psd: Projection
+) -> tuple[PairState, FloatArray]:
     """Return the state after the events, and the hinge loss of each before its update."""
     after = deepcopy(state)
     return after, advance(after, V, sign, rule, psd)
@@ -129,12 +128,12 @@ def step(
 
 def advance(
     state: PairState,
-    V: Reals,
-    sign: Reals,
+    V: FloatArray,
+    sign: FloatArray,
     rule: StepRule,
     psd: Projection,
     grams: Grams | None = None,
-) -> Reals:
+) -> FloatArray:
     """Take events in place and return the hinge loss of each before its update.
 
     Parameters
@@ -169,13 +168,13 @@ def advance(
     return hinge
 
 
-def learnable(V: Reals) -> bool:
+def learnable(V: FloatArray) -> bool:
     """Return whether all differences are finite and short enough for their fourth power."""
     return bool(np.einsum("nd,nd->n", V, V).max(initial=0.0) <= LONGEST2)
 
 
 def advance_by_one(
-    state: PairState, v: Reals, sign: float, rule: StepRule, psd: Projection
+    state: PairState, v: FloatArray, sign: float, rule: StepRule, psd: Projection
 ) -> float:
     """Do what `advance` does for a single event, without some of its overhead."""
     V, signs = v[None], np.array([sign])
@@ -187,8 +186,8 @@ def advance_by_one(
 
 def advance_by_pair(
     state: PairState,
-    first: Reals,
-    second: Reals,
+    first: FloatArray,
+    second: FloatArray,
     scale: float,
     sign: float,
     rule: StepRule,
@@ -240,8 +239,8 @@ def _note_updates(state: PairState, updates: int, psd: Projection) -> None:
 
 def _take(
     state: PairState,
-    V: Reals,
-    sign: Reals,
+    V: FloatArray,
+    sign: FloatArray,
     rule: StepRule,
     psd: Projection,
     grams: Grams | None = None,
@@ -258,7 +257,9 @@ def _take(
     return _take_in_blocks(M, state.b, V, sign, rule, room, grams)
 
 
-def _take_in_eigenbasis(form: EigenForm, b: float, V: Reals, sign: Reals, rule: StepRule) -> Steps:
+def _take_in_eigenbasis(
+    form: EigenForm, b: float, V: FloatArray, sign: FloatArray, rule: StepRule
+) -> Steps:
     batch = len(form.rows)
     done, form.count = _loops.low_rank_psd_steps(
         form.low_rank, b, V[:batch] @ form.vectors, sign[:batch], rule
@@ -269,10 +270,10 @@ def _take_in_eigenbasis(form: EigenForm, b: float, V: Reals, sign: Reals, rule: 
 
 
 def _take_in_blocks(
-    M: Reals,
+    M: FloatArray,
     b: float,
-    V: Reals,
-    sign: Reals,
+    V: FloatArray,
+    sign: FloatArray,
     rule: StepRule,
     room: int,
     grams: Grams | None,
@@ -320,7 +321,7 @@ def _many(updates: int) -> bool:
     return updates > _BLOCK // 4
 
 
-def _upper_gram(V: Reals) -> Reals:
+def _upper_gram(V: FloatArray) -> FloatArray:
     """Return the upper triangle of ``V @ V.T``, and zeros below."""
     return np.asarray(blas.dsyrk(1.0, V.T, trans=1, lower=1).T)
 
@@ -329,7 +330,7 @@ _TILE = 64
 _ABOVE = ~np.tri(_TILE, dtype=bool)
 
 
-def _mirror(M: Reals) -> None:
+def _mirror(M: FloatArray) -> None:
     """Copy the lower triangle to the upper one."""
     for start in range(0, len(M), _TILE):
         stop = start + _TILE

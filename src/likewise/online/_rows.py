@@ -6,12 +6,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from likewise._loops.classifier_common import LONGEST2
+from likewise._runtime.arrays import Array
 from likewise._runtime.validation import check_finite
-
-Array = NDArray[Any]
 
 
 def is_sparse(X: Any) -> bool:

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from likewise._loops.classifier_common import Reals
+from likewise._runtime.arrays import FloatArray
 from likewise._runtime.memory import require_memory
 from likewise._runtime.validation import at_least, either, one_of
 from likewise.online._classifier import OnlineClassifier
@@ -23,7 +23,7 @@ class SecondOrderClassifier(OnlineClassifier):
     }
 
     @property
-    def covariance_(self) -> Reals:
+    def covariance_(self) -> FloatArray:
         """Σ, the covariance of the weights, or only the variances if it is diagonal.
 
         For more than two classes there is one more axis in front, for the class.

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from likewise._loops import StepRule
+from likewise._runtime.arrays import FloatArray
 from likewise.online._pair_state import PairState, advance
-
-Reals = NDArray[np.float64]
 
 _LONGEST_STRETCH = 512
 
@@ -20,11 +18,11 @@ class Rows(Protocol):
 
     def __len__(self) -> int: ...
 
-    def rows(self, start: int, stop: int) -> Reals:
+    def rows(self, start: int, stop: int) -> FloatArray:
         """Return some of them as the model sees them now."""
         ...
 
-    def offer(self, k: int) -> Reals:
+    def offer(self, k: int) -> FloatArray:
         """Return one of them as it would be learned."""
         ...
 
@@ -36,17 +34,17 @@ class Rows(Protocol):
 class Differences:
     """Rows that stay as they are."""
 
-    def __init__(self, V: Reals) -> None:
+    def __init__(self, V: FloatArray) -> None:
         self._V = V
 
     def __len__(self) -> int:
         return len(self._V)
 
-    def rows(self, start: int, stop: int) -> Reals:
+    def rows(self, start: int, stop: int) -> FloatArray:
         """Return rows `start` to `stop`."""
         return self._V[start:stop]
 
-    def offer(self, k: int) -> Reals:
+    def offer(self, k: int) -> FloatArray:
         """Return row k."""
         return np.asarray(self._V[k])
 
@@ -55,8 +53,8 @@ class Differences:
 
 
 def sweep(
-    state: PairState, differences: Rows, sign: Reals, rule: StepRule, least_loss: float
-) -> Reals:
+    state: PairState, differences: Rows, sign: FloatArray, rule: StepRule, least_loss: float
+) -> FloatArray:
     """Take pairs in order, in place, and return the hinge loss of each before its update.
 
     Losses up to `least_loss`, which is below 1, are counted and change nothing. A stretch of
@@ -84,7 +82,7 @@ def sweep(
     return losses
 
 
-def _squared_distances(state: PairState, V: Reals) -> Reals:
+def _squared_distances(state: PairState, V: FloatArray) -> FloatArray:
     """Return ``vᵀMv`` for each row."""
     if state.form is None:
         return np.asarray(np.einsum("nd,nd->n", V @ state.dense(), V))
@@ -96,7 +94,7 @@ def _squared_distances(state: PairState, V: Reals) -> Reals:
     )
 
 
-def _count(state: PairState, signed: Reals) -> Reals:
+def _count(state: PairState, signed: FloatArray) -> FloatArray:
     """Count events that change nothing, and return their hinge losses.
 
     None of them is a mistake: that would be a loss of 1 or more.

@@ -6,10 +6,10 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from likewise._loops import StepRule
 from likewise._loops.stream_common import VARIANTS
+from likewise._runtime.arrays import FloatArray
 from likewise._runtime.validation import (
     Rule,
     at_least,
@@ -167,7 +167,7 @@ class PAMetric(OnlineMetricLearner):
     def _projection(self) -> Projection:
         return self.psd if self.psd in ("each", "end") else int(self.psd)  # type: ignore[return-value]
 
-    def _first_model(self, n_features: int) -> tuple[NDArray[np.float64], float]:
+    def _first_model(self, n_features: int) -> tuple[FloatArray, float]:
         if self.init is None:
             return np.zeros((n_features, n_features)), 0.0
         if isinstance(self.init, str):

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from likewise._loops import StepRule
+from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.validation import (
     Rule,
     at_least,
@@ -25,10 +25,6 @@ from likewise.constraints import Pairs
 from likewise.kernels import KERNEL_RULES
 from likewise.online._kernel_learner import KernelMetricLearner
 from likewise.online._pair_state import PairState, Projection
-
-Array = NDArray[Any]
-Index = NDArray[np.int64]
-Reals = NDArray[np.float64]
 
 
 class POLA(KernelMetricLearner):
@@ -170,7 +166,7 @@ class POLA(KernelMetricLearner):
     def _projection(self) -> Projection:
         return "each"
 
-    def _first_model(self, n_features: int) -> tuple[Reals, float]:
+    def _first_model(self, n_features: int) -> tuple[FloatArray, float]:
         return np.zeros((n_features, n_features)), 0.0
 
     def _fit_passes(self, X: Array, pairs: Pairs, random: np.random.RandomState) -> Self:
@@ -178,7 +174,7 @@ class POLA(KernelMetricLearner):
         self._state = self._begin(X.shape[1], (X, pairs))
         worst, settled, self.n_iter_ = 0.0, False, 0
 
-        def learn(state: PairState, X: Array, index: Index, sign: Reals) -> None:
+        def learn(state: PairState, X: Array, index: IndexArray, sign: FloatArray) -> None:
             nonlocal worst
             worst = max(worst, self._sweep(state, X, index, sign, self.beta).max())
 

@@ -10,8 +10,8 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from likewise._runtime.arrays import FloatArray
 from likewise.online._classifier import OnlineClassifier
 from likewise.online._learner import OnlineMetricLearner
 
@@ -193,7 +193,7 @@ def _sorted(names: Any) -> Columns:
     return tuple(sorted(names, key=lambda name: (type(name).__name__, name)))
 
 
-def _row(x: Features, columns: Columns) -> NDArray[np.float64]:
+def _row(x: Features, columns: Columns) -> FloatArray:
     unknown = [name for name in x if name not in columns]
     if unknown:
         raise ValueError(

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
+from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.threads import single_threaded_blas
 from likewise._runtime.validation import (
     TableLike,
@@ -45,10 +46,10 @@ class TunedC:
     """
 
     C: float
-    Cs: NDArray[np.float64]
-    losses: NDArray[np.float64]
-    accuracies: NDArray[np.float64] | None = None
-    n_neighbors: NDArray[np.int64] | None = None
+    Cs: FloatArray
+    losses: FloatArray
+    accuracies: FloatArray | None = None
+    n_neighbors: IndexArray | None = None
 
 
 def tune_C(  # noqa: N802 - C is the field's name
@@ -128,7 +129,7 @@ def tune_C(  # noqa: N802 - C is the field's name
     return TunedC(float(values[accuracies.argmax()]), values, losses, accuracies, n_neighbors)
 
 
-def _checked_values(model: Any, Cs: ArrayLike) -> NDArray[np.float64]:
+def _checked_values(model: Any, Cs: ArrayLike) -> FloatArray:
     if "C" not in model.get_params(deep=False):
         raise ValueError(f"{type(model).__name__} has no parameter C to tune.")
     values = np.asarray(Cs, dtype=np.float64)
@@ -137,7 +138,7 @@ def _checked_values(model: Any, Cs: ArrayLike) -> NDArray[np.float64]:
     return np.sort(values)
 
 
-def _learn_together(learners: list[Any], X: NDArray[Any], pairs: Pairs) -> None:
+def _learn_together(learners: list[Any], X: Array, pairs: Pairs) -> None:
     """Take the pairs once, in order, every learner from the same differences."""
     first = learners[0]
     first._state = first._begin(X.shape[1], (X, pairs))
@@ -156,7 +157,7 @@ def _learn_together(learners: list[Any], X: NDArray[Any], pairs: Pairs) -> None:
 
 
 def _best_vote(
-    rows: NDArray[Any], codes: NDArray[np.int64], n_classes: int, n_jobs: int | None
+    rows: Array, codes: IndexArray, n_classes: int, n_jobs: int | None
 ) -> tuple[float, int]:
     """Return the best accuracy of 1 to 25 neighbours, a row not being its own, and how many."""
     most = min(_MOST_NEIGHBORS, len(rows) - 1)

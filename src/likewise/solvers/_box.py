@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-Reals = NDArray[np.float64]
+from likewise._runtime.arrays import FloatArray
 
 _LARGEST_CHANGE = 10.0  # of log odds in a step
 _LEAST = 1e-14  # of C: nearer to a bound rounding would put a multiplier on it
@@ -22,7 +21,7 @@ class Box:
     ``h(⟨M, X⟩ + b) - 1 + u - s + t``, with ``sx = t(C - x) = μ`` and μ going to 0.
     """
 
-    def __init__(self, problem: Any, sign: Reals, x: Reals) -> None:
+    def __init__(self, problem: Any, sign: FloatArray, x: FloatArray) -> None:
         self.loss, self.C, self.sign, self.x = problem.loss, problem.C, sign, x
         self.s = np.full(len(x), float(self.loss.reaches_zero))
         self.t = np.full(len(x), float(self.loss.reaches_one))
@@ -32,11 +31,11 @@ class Box:
         self.smooth = self.count == 0 and self.capped
 
     @property
-    def room(self) -> Reals:
+    def room(self) -> FloatArray:
         """How far x is from the upper bound that it may reach."""
         return self.C - self.x if self.loss.reaches_one else np.ones(len(self.x))
 
-    def prepare(self, q: Reals, b: float) -> tuple[Reals, Reals]:
+    def prepare(self, q: FloatArray, b: float) -> tuple[FloatArray, FloatArray]:
         """Return how far x moves per unit of violation, and what is to vanish."""
         slopes = self.x / self.C
         residual = self.sign * (q + b) - 1 + self.loss.conjugate_slope(slopes) - self.s + self.t
@@ -44,7 +43,7 @@ class Box:
         curvature = curvature + self.s / self.x + self.t / self.room
         return 1 / curvature, residual
 
-    def right(self, residual: Reals, at_zero: Any, at_top: Any) -> Reals:
+    def right(self, residual: FloatArray, at_zero: Any, at_top: Any) -> FloatArray:
         """Return the right side of a step towards ``sx = at_zero`` and ``t·room = at_top``."""
         right = -residual - self.s + self.t
         if self.loss.reaches_zero:
@@ -53,7 +52,7 @@ class Box:
             right = right - at_top / self.room
         return np.asarray(right)
 
-    def slacks(self, dx: Reals, at_zero: Any, at_top: Any) -> tuple[Reals, Reals]:
+    def slacks(self, dx: FloatArray, at_zero: Any, at_top: Any) -> tuple[FloatArray, FloatArray]:
         """Return the changes of s and t that go with a change of x."""
         ds, dt = np.zeros_like(dx), np.zeros_like(dx)
         if self.loss.reaches_zero:
@@ -68,7 +67,9 @@ class Box:
         at_top = (self.t + length * dt) @ (self.room - length * dx)
         return float(at_zero + at_top)
 
-    def longest(self, dx: Reals, ds: Reals, dt: Reals, *others: tuple[Reals, Reals]) -> float:
+    def longest(
+        self, dx: FloatArray, ds: FloatArray, dt: FloatArray, *others: tuple[FloatArray, FloatArray]
+    ) -> float:
         """Return the longest step that keeps everything, and others that must, above 0."""
         kept = [(self.s, ds), (self.t, dt), *others]
         if not self.smooth:
@@ -82,7 +83,7 @@ class Box:
                 longest = min(longest, float((value[falls] / -change[falls]).min()))
         return longest
 
-    def move(self, length: float, dx: Reals, ds: Reals, dt: Reals) -> None:
+    def move(self, length: float, dx: FloatArray, ds: FloatArray, dt: FloatArray) -> None:
         """Take a step."""
         if self.smooth:
             self.x = self.by_odds(length * dx)
@@ -92,7 +93,7 @@ class Box:
             self.x = np.minimum(self.x, (1 - _LEAST) * self.C)
         self.s, self.t = self.s + length * ds, self.t + length * dt
 
-    def by_odds(self, dx: Reals) -> Reals:
+    def by_odds(self, dx: FloatArray) -> FloatArray:
         """Return x after a step taken in the log odds of x/C, where a smooth loss is linear.
 
         No bound is in the way there, and x may fall or rise by orders of magnitude at once.
@@ -106,7 +107,7 @@ class Box:
         self.s = mu / self.x * self.loss.reaches_zero
         self.t = mu / self.room * self.loss.reaches_one
 
-    def logarithms(self, x: Reals) -> float:
+    def logarithms(self, x: FloatArray) -> float:
         """Return minus the logarithms of the distances to the bounds that x may reach."""
         total = 0.0
         if self.loss.reaches_zero:

@@ -6,15 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from likewise import _loops
 from likewise._loops.common import padded
+from likewise._runtime.arrays import FloatArray, IndexArray
 from likewise.solvers._margin_run import MarginRun
 from likewise.solvers._protocols import Status
-
-Reals = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 _FEWEST, _MOST = 4, 40  # sweeps between two looks at all constraints
 _VISITS = 4.0  # of a constraint, on average, between two looks
@@ -47,7 +44,7 @@ class CoordinateAscent:
     # Whether M is A(λ) itself: many sweeps then go between two looks at all constraints.
     direct = False
 
-    def __init__(self, run: MarginRun, start: Reals | None) -> None:
+    def __init__(self, run: MarginRun, start: FloatArray | None) -> None:
         self.run, self.problem, self.matrices = run, run.problem, run.problem.matrices
         C, loss = self.problem.C, self.problem.loss
         self.top = C * loss.largest_slope
@@ -59,7 +56,7 @@ class CoordinateAscent:
         # Padded to whole vectors, so that no row has to be copied.
         self.V = np.pad(self.matrices.differences, ((0, 0), (0, padded(d) - d)))
         everyone = np.arange(len(self.matrices))
-        sides: tuple[Index, Index | None] = self.matrices.sides or (everyone, None)
+        sides: tuple[IndexArray, IndexArray | None] = self.matrices.sides or (everyone, None)
         self.plus, self.minus = sides
         self.multipliers = np.zeros(len(everyone)) if start is None else np.minimum(start, self.top)
         self.slopes = np.zeros(len(everyone))
@@ -91,13 +88,13 @@ class CoordinateAscent:
             change = float(np.sqrt(np.mean(np.square(self.slopes - before))))
             active = self._may_move((_BAND if self.direct else 1.0) * change)
 
-    def _look(self) -> tuple[Reals, Reals]:
+    def _look(self) -> tuple[FloatArray, FloatArray]:
         """Return the M of the multipliers, and all ⟨M, X⟩."""
         face, q = self.run.point(self.multipliers)
         self.direct = face.basis is None
         return face.point, q
 
-    def _bound(self, M: Reals) -> Callable[[Reals], Reals] | None:
+    def _bound(self, M: FloatArray) -> Callable[[FloatArray], FloatArray] | None:
         """Return what makes the bound's matrix from multipliers, where that is not M."""
         return None
 
@@ -114,7 +111,7 @@ class CoordinateAscent:
         rounds = _ROUNDS * np.log(now / self.run.tol) / np.log(then / now)
         return float(work / steps * rounds)
 
-    def _sweep(self, M: Reals, active: Index, times: int) -> None:
+    def _sweep(self, M: FloatArray, active: IndexArray, times: int) -> None:
         wide = self._widened(M)
         for _ in range(times):
             self.b = _loops.margin_sweep(
@@ -133,17 +130,17 @@ class CoordinateAscent:
                 weight=self.weight,
             )
 
-    def _widened(self, M: Reals) -> Reals:
+    def _widened(self, M: FloatArray) -> FloatArray:
         """Return M with as many rows and columns as the padded differences have."""
         lacking = self.V.shape[1] - len(M)
         return np.pad(M, ((0, lacking), (0, lacking)))
 
-    def _slopes(self, q: Reals) -> Reals:
+    def _slopes(self, q: FloatArray) -> FloatArray:
         """Return what the dual objective loses by a little more of each multiplier."""
         slopes = self.matrices.sign * (q + self.b) - 1 + self.softness * self.multipliers
         return np.asarray(slopes)
 
-    def _may_move(self, band: float) -> Index:
+    def _may_move(self, band: float) -> IndexArray:
         """Return the constraints that are not at rest, or are nearly not."""
         rests = (self.multipliers <= 0) & (self.slopes > band)
         rests |= (self.multipliers >= self.top) & (self.slopes < -band)

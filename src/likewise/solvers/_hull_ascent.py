@@ -7,13 +7,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from likewise import _loops
+from likewise._runtime.arrays import FloatArray
 from likewise.solvers._coordinate_ascent import CoordinateAscent
 from likewise.solvers._margin_run import MarginRun
-
-Reals = NDArray[np.float64]
 
 _SWEEPS = 5  # over the weights, after each over the multipliers: more would make them no truer
 
@@ -32,12 +30,12 @@ class HullBound:
         self.inside = matrices.combine(1 / np.maximum(matrices.inner(np.eye(d)), 1e-300))
         self.inside_inner = np.maximum(matrices.inner(self.inside), 1e-300)
 
-    def room(self, M: Reals, multipliers: Reals) -> Reals:
+    def room(self, M: FloatArray, multipliers: FloatArray) -> FloatArray:
         """Return ``⟨M - A(λ), X⟩`` for every X, in units of what makes up for it."""
         Y = M - self.matrices.combine(multipliers * self.matrices.sign)
         return np.asarray(self.matrices.inner(Y) / self.inside_inner)
 
-    def matrix(self, M: Reals, multipliers: Reals) -> Reals:
+    def matrix(self, M: FloatArray, multipliers: FloatArray) -> FloatArray:
         """Return ``A(λ) + Y`` for a Y that is allowed."""
         A = self.matrices.combine(multipliers * self.matrices.sign)
         wanted, there = self.matrices.inner(A), self.matrices.inner(M)
@@ -55,12 +53,12 @@ class HullAscent(CoordinateAscent):
     That, too, is done one weight after the other, beginning with the weights of the last look.
     """
 
-    def __init__(self, run: MarginRun, start: Reals | None) -> None:
+    def __init__(self, run: MarginRun, start: FloatArray | None) -> None:
         super().__init__(run, start)
         self.hull = HullBound(self.matrices)
         self.weights = np.zeros(len(self.matrices))
 
-    def _look(self) -> tuple[Reals, Reals]:
+    def _look(self) -> tuple[FloatArray, FloatArray]:
         excess = self.matrices.combine(self.weights)
         excess -= self.matrices.combine(self.multipliers * self.matrices.sign)
         wanted = np.flatnonzero((self.weights > 0) | (self.matrices.inner(excess) < 0))
@@ -87,5 +85,5 @@ class HullAscent(CoordinateAscent):
         M = self.matrices.combine(self.weights)
         return M, self.matrices.inner(M)
 
-    def _bound(self, M: Reals) -> Callable[[Reals], Reals]:
+    def _bound(self, M: FloatArray) -> Callable[[FloatArray], FloatArray]:
         return partial(self.hull.matrix, M)

@@ -6,11 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from likewise._runtime.arrays import FloatArray
 from likewise.solvers._protocols import Iteration, Solution, Status, Watcher
-
-Reals = NDArray[np.float64]
 
 _ROUNDING = 1e-13
 _SPARE_STEPS = 2
@@ -29,12 +27,12 @@ class MarginRun:
         self.gap = np.inf
         self.value = np.nan
         self.n_steps = 0
-        self.bound: Callable[[Reals], Reals] | None = None
+        self.bound: Callable[[FloatArray], FloatArray] | None = None
         self.spare_steps = _SPARE_STEPS
         self.M = np.zeros((problem.matrices.differences.shape[1],) * 2)
         self.multipliers = np.zeros(len(problem.matrices))
 
-    def point(self, multipliers: Reals) -> tuple[Any, Reals]:
+    def point(self, multipliers: FloatArray) -> tuple[Any, FloatArray]:
         """Return the face that the multipliers project on, and ⟨M, X⟩ there."""
         matrices = self.problem.matrices
         face = self.problem.cone.face(matrices.combine(multipliers * matrices.sign))
@@ -42,10 +40,10 @@ class MarginRun:
 
     def record(
         self,
-        multipliers: Reals,
-        M: Reals,
-        q: Reals,
-        bound: Callable[[Reals], Reals] | None = None,
+        multipliers: FloatArray,
+        M: FloatArray,
+        q: FloatArray,
+        bound: Callable[[FloatArray], FloatArray] | None = None,
     ) -> Status | None:
         """Judge M and multipliers; return how to end, if this is the end.
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from likewise._runtime.arrays import FloatArray, IndexArray
 from likewise.solvers._box import Box
 from likewise.solvers._margin_run import MarginRun
 from likewise.solvers._normal_equations import NormalEquations
 from likewise.solvers._protocols import Status
-
-Reals = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 _INSIDE = 0.995  # the share of the way to the boundary that a step may go
 _SHORT = 0.1  # steps shorter than this get nowhere
@@ -37,7 +34,7 @@ class NewtonSteps:
         not belong, a multiplier would take long to come away.
     """
 
-    def __init__(self, run: MarginRun, chosen: Index, start: Reals | None = None) -> None:
+    def __init__(self, run: MarginRun, chosen: IndexArray, start: FloatArray | None = None) -> None:
         self.run, self.problem, self.chosen = run, run.problem, chosen
         self.matrices = run.problem.matrices
         self.sign = self.matrices.sign[chosen]
@@ -109,7 +106,7 @@ class NewtonSteps:
         box.x = self.multipliers[self.chosen]
         self.b += length * db
 
-    def _look(self, x: Reals, *, balanced: bool = False) -> None:
+    def _look(self, x: FloatArray, *, balanced: bool = False) -> None:
         self.multipliers = self.multipliers.copy()
         self.multipliers[self.chosen] = x
         if balanced:
@@ -142,21 +139,21 @@ class NewtonSteps:
         if -slope <= 0.5 * self.mu * count:
             self.mu *= 0.2
 
-    def _factor(self) -> tuple[Reals, Reals | None]:
+    def _factor(self) -> tuple[FloatArray, FloatArray | None]:
         """Prepare to solve; return what is to vanish, and how λ moves with b where there is one."""
         theta, residual = self.box.prepare(self.q[self.chosen], self.b)
         self.system.factor(self.face, theta)
         return residual, self.system.solve(self.sign) if self.matrices.free_threshold else None
 
-    def _barrier(self, x: Reals) -> float:
+    def _barrier(self, x: FloatArray) -> float:
         """Return the dual objective, to be lowered, with logarithms at the bounds."""
         dual = self.problem.dual(self.multipliers, self.face.point)
         assert self.mu is not None
         return float(self.mu * self.box.logarithms(x) - dual)
 
     def _direction(
-        self, residual: Reals, along: Reals | None, at_zero: Any, at_top: Any
-    ) -> tuple[Reals, Reals, Reals, float]:
+        self, residual: FloatArray, along: FloatArray | None, at_zero: Any, at_top: Any
+    ) -> tuple[FloatArray, FloatArray, FloatArray, float]:
         """Return the step towards complementarities ``sx = at_zero`` and ``t·room = at_top``."""
         dx, db = self.system.solve(self.box.right(residual, at_zero, at_top)), 0.0
         if along is not None:

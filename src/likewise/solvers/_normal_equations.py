@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from likewise._runtime.arrays import FloatArray, IndexArray
 from likewise._runtime.memory import require_memory
 from likewise._runtime.threads import run_blocks, single_threaded_blas
-
-Reals = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 LARGEST_TABLE = 10_000  # rows and columns of a table of inner products: 2.4 GB with its factor
 _TILE = 192
@@ -33,14 +30,14 @@ class NormalEquations:
     products are computed once.
     """
 
-    def __init__(self, matrices: Any, chosen: Index, sign: Reals) -> None:
+    def __init__(self, matrices: Any, chosen: IndexArray, sign: FloatArray) -> None:
         self.matrices, self.chosen, self.sign = matrices, chosen, sign
-        self.rows: Reals | None = None
-        self.gram: Reals | None = None
+        self.rows: FloatArray | None = None
+        self.gram: FloatArray | None = None
         self.weights = np.zeros(0)
         self.factors: Any = None
 
-    def factor(self, face: Any, weights: Reals) -> None:
+    def factor(self, face: Any, weights: FloatArray) -> None:
         """Prepare to solve at a face of the cone with weights θ."""
         n, size = len(self.chosen), face.size
         self.weights = weights
@@ -62,7 +59,7 @@ class NormalEquations:
             shift = 1 / weights
         self.factors = factored(matrix, shift) if len(matrix) else None
 
-    def solve(self, right: Reals) -> Reals:
+    def solve(self, right: FloatArray) -> FloatArray:
         """Return x."""
         n_jobs = self.matrices.n_jobs
         with single_threaded_blas():
@@ -76,7 +73,7 @@ class NormalEquations:
             )
         return scaled - self.weights * self.sign * products(self.rows, inner, n_jobs)
 
-    def _products(self, face: Any, fixed: bool) -> Reals:
+    def _products(self, face: Any, fixed: bool) -> FloatArray:
         n = len(self.chosen)
         require_memory(24 * n**2, f"The inner products of {n} constraints")
         if fixed:
@@ -84,7 +81,7 @@ class NormalEquations:
         return gram(self.matrices.coordinates(face, self.chosen).T, self.matrices.n_jobs)
 
 
-def products(rows: Reals, coordinates: Reals, n_jobs: int | None) -> Reals:
+def products(rows: FloatArray, coordinates: FloatArray, n_jobs: int | None) -> FloatArray:
     """Return ``rows @ coordinates``."""
     found = np.empty(len(rows))
 
@@ -95,10 +92,10 @@ def products(rows: Reals, coordinates: Reals, n_jobs: int | None) -> Reals:
     return found
 
 
-def sums(rows: Reals, weights: Reals, n_jobs: int | None) -> Reals:
+def sums(rows: FloatArray, weights: FloatArray, n_jobs: int | None) -> FloatArray:
     """Return ``weights @ rows``."""
 
-    def block(start: int, stop: int) -> Reals:
+    def block(start: int, stop: int) -> FloatArray:
         return np.asarray(weights[start:stop] @ rows[start:stop])
 
     total = np.zeros(rows.shape[1])
@@ -107,7 +104,7 @@ def sums(rows: Reals, weights: Reals, n_jobs: int | None) -> Reals:
     return total
 
 
-def factored(matrix: Reals, shift: Reals) -> Any:
+def factored(matrix: FloatArray, shift: FloatArray) -> Any:
     """Return the factors of ``matrix + diag(shift)``, raised as far as rounding asks for it.
 
     Towards the end the weights differ by many orders of magnitude, and the shift may be lost in
@@ -125,7 +122,7 @@ def factored(matrix: Reals, shift: Reals) -> Any:
     raise FloatingPointError("The system of a Newton step is not positive definite.")
 
 
-def _what_matters(contributions: Reals) -> Index:
+def _what_matters(contributions: FloatArray) -> IndexArray:
     """Return the rows whose leaving out would change a matrix ``I + …`` by more than a little.
 
     Most multipliers soon come to rest at a bound, and their rows then weigh next to nothing.
@@ -135,7 +132,7 @@ def _what_matters(contributions: Reals) -> Index:
     return np.sort(order[left_out:])
 
 
-def gram(rows: Reals, n_jobs: int | None) -> Reals:
+def gram(rows: FloatArray, n_jobs: int | None) -> FloatArray:
     """Return the lower triangle of ``rowsᵀ rows``, tile by tile of its columns."""
     size = rows.shape[1]
     found = np.zeros((size, size))

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
-from numpy.typing import NDArray
-
-Array = NDArray[Any]
+from likewise._runtime.arrays import Array
 
 Status = Literal["converged", "max_iter", "stalled", "interrupted", "failed"]
 """How a solver ended, in one vocabulary for all of them.

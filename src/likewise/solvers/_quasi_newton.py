@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from likewise._runtime.arrays import Array
 from likewise.solvers._protocols import Smooth
-
-Array = NDArray[Any]
 
 _SUFFICIENT = 1e-4  # Wolfe's conditions: share of the promised decrease, and of the slope left
 _FLATTER = 0.9

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from likewise._runtime.arrays import Array, IndexArray
 from likewise.solvers._protocols import Iteration, Solution, Status, Watcher
-
-Array = NDArray[Any]
-Index = NDArray[np.int64]
 
 _MEAN_DECAY, _SQUARE_DECAY = 0.9, 0.999
 
@@ -23,7 +20,7 @@ class SmoothSum(Protocol):
         """How many rows there are."""
         ...
 
-    def batch_value_and_gradient(self, x: Array, batch: Index) -> tuple[float, Array]:
+    def batch_value_and_gradient(self, x: Array, batch: IndexArray) -> tuple[float, Array]:
         """Return estimates of value and gradient from the rows of `batch`."""
         ...
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from likewise._runtime.arrays import Array
 from likewise.solvers._protocols import Iteration, Solution, Status, Watcher
-
-Array = NDArray[Any]
 
 _OBJECTIVE_EVERY = 10  # sweeps: on few constraints it costs as much as a sweep
 

@@ -6,9 +6,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_solve, eigh, solve_triangular
 
+from likewise._runtime.arrays import FloatArray
 from likewise._runtime.memory import require_memory
 from likewise._runtime.threads import single_threaded_blas
 from likewise.solvers._box import Box
@@ -24,8 +24,6 @@ from likewise.solvers.interior_point import (
     sample,
 )
 
-Reals = NDArray[np.float64]
-
 _INSIDE = 0.99
 _PART = 60  # steps for a part of the pairs
 _DEARER = 3.0  # a Newton step here against one of `interior_point`
@@ -33,7 +31,7 @@ _DEARER = 3.0  # a Newton step here against one of `interior_point`
 
 def conic_interior_point(
     problem: Any,
-    start: Reals | None = None,
+    start: FloatArray | None = None,
     *,
     max_iter: int,
     tol: float,
@@ -73,7 +71,7 @@ def conic_interior_point(
     return run.solution(status)
 
 
-def _solve(run: MarginRun, start: Reals | None) -> Status:
+def _solve(run: MarginRun, start: FloatArray | None) -> Status:
     n = len(run.problem.matrices)
     if n > WORTH_SWEEPING and run.problem.loss.reaches_zero:
         affordable = _DEARER * worth_spending(run.problem.matrices)
@@ -141,7 +139,7 @@ class _ConicSteps:
                 return ended
             self._step()
 
-    def _coordinates(self) -> Reals:
+    def _coordinates(self) -> FloatArray:
         """Return rows with the inner products of the matrices, as short as can be."""
         n, d = len(self.matrices), self.matrices.differences.shape[1]
         size = self.matrices.n_entries
@@ -181,7 +179,7 @@ class _ConicSteps:
         imbalance = float(box.x @ self.sign)
         towards = sums(self.rows, theta, n_jobs)
 
-        def change_of_m(pull: Reals, push: Reals) -> Reals:
+        def change_of_m(pull: FloatArray, push: FloatArray) -> FloatArray:
             """Return dM with ``(I + G₁ + G₁G₂) dM = pull + G₁ push``."""
             with single_threaded_blas():
                 right = lower.T @ (pull + G1 @ push)
@@ -189,7 +187,7 @@ class _ConicSteps:
                     solve_triangular(lower, cho_solve(outer, right), trans="T", lower=True)
                 )
 
-        def direction(at_zero: Any, at_top: Any, at_alpha: Any) -> tuple[Reals, ...]:
+        def direction(at_zero: Any, at_top: Any, at_alpha: Any) -> tuple[FloatArray, ...]:
             right = box.right(residual, at_zero, at_top)
             g0 = at_alpha / self.y - self.alpha
             a = sums(self.rows, self.sign * theta * right, n_jobs)
@@ -225,5 +223,7 @@ class _ConicSteps:
         self.y = self.y + length * dy
         self._look()
 
-    def _longest(self, dx: Reals, ds: Reals, dt: Reals, dalpha: Reals, dy: Reals) -> float:
+    def _longest(
+        self, dx: FloatArray, ds: FloatArray, dt: FloatArray, dalpha: FloatArray, dy: FloatArray
+    ) -> float:
         return self.box.longest(dx, ds, dt, (self.alpha, dalpha), (self.y, dy))

@@ -5,16 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from likewise._runtime.arrays import FloatArray, IndexArray
 from likewise.solvers._coordinate_ascent import CoordinateAscent, worth_spending
 from likewise.solvers._margin_run import MarginRun
 from likewise.solvers._newton_steps import NewtonSteps
 from likewise.solvers._normal_equations import LARGEST_TABLE, table_fits
 from likewise.solvers._protocols import Solution, Status, Watcher
-
-Reals = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 WORTH_SWEEPING = 256  # constraints
 WORTH_SPLITTING = 2048
@@ -25,7 +22,7 @@ _NEARLY = 0.1  # beyond the margin of 1
 
 def interior_point(
     problem: Any,
-    start: Reals | None = None,
+    start: FloatArray | None = None,
     *,
     max_iter: int,
     tol: float,
@@ -71,7 +68,7 @@ def interior_point(
     return run.solution(status)
 
 
-def _solve(run: MarginRun, start: Reals | None) -> Status:
+def _solve(run: MarginRun, start: FloatArray | None) -> Status:
     problem, n = run.problem, len(run.problem.matrices)
     everything = np.arange(n)
     if n > WORTH_SWEEPING and problem.loss.reaches_zero:
@@ -104,7 +101,7 @@ def _solve(run: MarginRun, start: Reals | None) -> Status:
         chosen = np.union1d(chosen, near[np.argsort(beyond[near], kind="stable")[: len(chosen)]])
 
 
-def sample(matrices: Any, count: int) -> Index:
+def sample(matrices: Any, count: int) -> IndexArray:
     """Return some constraints, of both signs in their shares."""
     order = np.random.RandomState(0).permutation(len(matrices))
     of_sign = [order[matrices.sign[order] == sign] for sign in (-1.0, 1.0)]

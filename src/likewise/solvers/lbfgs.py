@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import OptimizeResult, minimize
 
+from likewise._runtime.arrays import Array
 from likewise.solvers._protocols import Iteration, Smooth, Solution, Status, Watcher
-
-Array = NDArray[Any]
 
 _STATUS: dict[int, Status] = {0: "converged", 1: "max_iter"}  # SciPy's codes; others: stalled
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from likewise._runtime.arrays import Array
 from likewise.solvers._protocols import Iteration, Solution, Status, Watcher
-
-Array = NDArray[Any]
 
 # The paper's: everything is searched every 10 steps, and steps grow by 1 % or are halved.
 _BETWEEN_LOOKS = 10

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh, eigvalsh
 
+from likewise._runtime.arrays import Array
 from likewise.solvers._protocols import Iteration, Solution, Status, Watcher
 from likewise.solvers.lbfgs import lbfgs
-
-Array = NDArray[Any]
 
 # Relative improvements at which runs of L-BFGS end: the first soon, to see whether that is enough;
 # at the last there is nothing more to give.

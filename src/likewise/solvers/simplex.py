@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg.lapack import dposv
 
+from likewise._runtime.arrays import Array
 from likewise.solvers._protocols import Iteration, Solution, Status, Watcher
-
-Array = NDArray[Any]
 
 _CENTRING = 0.03  # each step aims at this share of the complementarity that is left
 _TO_THE_WALL = 0.99  # how much of the way to the nearest wall a step may go

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 
+from likewise._runtime.arrays import Array
 from likewise.solvers._protocols import Iteration, Solution, Status, Watcher
 from likewise.solvers.lbfgs import lbfgs
-
-Array = NDArray[Any]
 
 _FLAT = 1e-12  # relative improvement at which a run of L-BFGS has nothing more to give
 _PATIENCE = 3  # runs that may improve nothing before that is called stalled

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from likewise._runtime.arrays import Array
 from likewise.solvers._protocols import Iteration, Solution, Status, Watcher
 from likewise.solvers._quasi_newton import Point, QuasiNewton
-
-Array = NDArray[Any]
 
 _FIRST_WIDTH = 0.3
 _SHARPER = 0.3
