@@ -14,7 +14,7 @@ class TripletToy(MetricLearner):
     """Triplets, a smoothed hinge and L-BFGS: all that an iterative learner passes through."""
 
     _rules = {"max_iter": at_least(1), "tol": positive()}
-    _scale_free = False
+    _scale_equivariant = False
 
     def __init__(self, max_iter=50, tol=1e-6, verbose=0):
         self.max_iter = max_iter

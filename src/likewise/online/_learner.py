@@ -54,7 +54,7 @@ class OnlineMetricLearner(MetricLearner):
     _view: _View
     _recent_rows: Array
     _recent_labels: Array
-    _scale_free: ClassVar[bool] = True
+    _scale_equivariant: ClassVar[bool] = True
 
     # -- what subclasses say ---------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""The contract of an estimator, as checks that anyone can run on a learner of their own.
+"""The contract of an estimator, as checks that also run on estimators of other packages.
 
 Examples
 --------
@@ -11,8 +11,7 @@ In a test file of a package that adds a metric learner::
         check(estimator)
 """
 
-from likewise.testing._contract import contract_checks, parametrize_with_contract
-from likewise.testing._learner_checks import LEARNER_CHECKS
+from likewise.testing._contract import LEARNER_CHECKS, contract_checks, parametrize_with_contract
 from likewise.testing._metric_checks import METRIC_CHECKS
 
 __all__ = ["LEARNER_CHECKS", "METRIC_CHECKS", "contract_checks", "parametrize_with_contract"]

@@ -1,21 +1,33 @@
-"""One list of checks for an estimator: scikit-learn's, and ours."""
+"""The contract of an estimator: the checks of scikit-learn and of this library that apply."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from likewise.testing._learner_checks import LEARNER_CHECKS
+from likewise.testing._check import Check
+from likewise.testing._fit_checks import FIT_CHECKS
+from likewise.testing._input_checks import INPUT_CHECKS
 from likewise.testing._metric_checks import METRIC_CHECKS
 
-Check = Callable[[Any], None]
+LEARNER_CHECKS: tuple[Check, ...] = FIT_CHECKS + INPUT_CHECKS
 
 
 def contract_checks(estimator: Any) -> list[Check]:
-    """Return our checks that apply to `estimator`; each takes an unfitted one and raises.
+    """Return the checks of this library that apply to `estimator`.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Unfitted.
+
+    Returns
+    -------
+    list of callables
+        Each takes an unfitted estimator and raises where it breaks a promise.
 
     Examples
     --------
@@ -23,28 +35,25 @@ def contract_checks(estimator: Any) -> list[Check]:
     >>> for check in contract_checks(lw.Whitening()):
     ...     check(lw.Whitening())
     """
-    checks = list(LEARNER_CHECKS)
-    if hasattr(estimator, "pair_distance"):
-        checks += METRIC_CHECKS
-    return checks
+    return [check for check in LEARNER_CHECKS + METRIC_CHECKS if check.applies_to(estimator)]
 
 
 def parametrize_with_contract(
     estimators: Sequence[Any], expected_failures: Mapping[type, Mapping[str, str]] | None = None
 ) -> Any:
-    """Mark a pytest function ``test(estimator, check)`` to run the whole contract.
+    """Parametrize a pytest function ``test(estimator, check)`` with the whole contract.
 
     Parameters
     ----------
     estimators : sequence of estimators
-        Unfitted; one line a case.
+        Unfitted.
     expected_failures : mapping of class to {check name: reason}, optional
-        Checks of scikit-learn or ours that a class does not pass, each with its reason.
+        Checks that a class does not pass, each with its reason.
 
     Returns
     -------
     pytest mark
-        Every check of every estimator is a test of its own.
+        One test per estimator and check that applies to it.
     """
     import pytest
 
@@ -70,7 +79,7 @@ def _cases(estimator: Any, expected: dict[str, str]) -> Iterator[Any]:
 
 
 def _name(value: Any) -> str:
-    """Name a case by its estimator or check, the way scikit-learn names its own."""
-    while hasattr(value, "func"):  # scikit-learn hands out partials
+    """Return the name of an estimator or check, as scikit-learn names its own."""
+    while hasattr(value, "func"):  # scikit-learn's checks are partials
         value = value.func
     return getattr(value, "__name__", None) or " ".join(repr(value).split())
