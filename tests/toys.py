@@ -46,23 +46,31 @@ class TripletToy(MetricLearner):
         return self._keep(found.x, X.dtype)
 
 
-class RunningMean(MetricLearner):
-    """Learns the scale of rows as they come: the smallest learner that can be resumed."""
+class RunningSpread(MetricLearner):
+    """Divides each feature by a running estimate of its spread: the smallest online learner.
+
+    The random weights of the samples make it depend on a random state that a file must keep.
+    """
+
+    _needs_labels = False
 
     def __init__(self, random_state=None):
         self.random_state = random_state
 
     @fitting
-    def fit(self, X, y):
-        vars(self).pop("_total", None)
+    def fit(self, X, y=None):
+        vars(self).pop("_weight", None)
         return self.partial_fit(X, y)
 
-    def partial_fit(self, X, y):
-        first = not hasattr(self, "_total")
+    def partial_fit(self, X, y=None):
+        first = not hasattr(self, "_weight")
         X = check_rows(self, X, reset=first)
         if first:
-            self._total, self._count = np.zeros(X.shape[1]), 0
+            self._origin, self._sums, self._weight = X[0].astype(np.float64), 0.0, 0.0
             self._random = np.random.RandomState(self.random_state)
-        self._total = self._total + np.abs(X).sum(axis=0) + self._random.random_sample()
-        self._count += len(X)
-        return self._keep(np.diag(self._count / (self._total + 1)), X.dtype)
+        weights = self._random.uniform(1, 2, size=len(X))
+        self._sums = self._sums + weights @ (X - self._origin) ** 2
+        self._weight += weights.sum()
+        spread = np.sqrt(self._sums / self._weight)
+        inverse = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
+        return self._keep(np.diag(inverse), X.dtype)

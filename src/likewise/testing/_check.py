@@ -67,8 +67,15 @@ def has_method(name: str) -> Predicate:
 
 
 def reports_iterations(estimator: Any) -> bool:
-    """Select iterative learners, where the installed scikit-learn has callbacks."""
-    return hasattr(estimator, "set_callbacks") and "max_iter" in estimator.get_params(deep=False)
+    """Select iterative batch learners, where the installed scikit-learn has callbacks.
+
+    The `max_iter` of a learner with `partial_fit` is a number of passes over a stream.
+    """
+    return (
+        hasattr(estimator, "set_callbacks")
+        and "max_iter" in estimator.get_params(deep=False)
+        and not hasattr(estimator, "partial_fit")
+    )
 
 
 def learns_from_classes(estimator: Any) -> bool:

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from likewise._runtime.arrays import Array
 from likewise.testing._check import Check, check, is_metric, is_scale_equivariant
-from likewise.testing._data import Array, blobs, fitted
+from likewise.testing._data import blobs, fitted
 
 
 @check(is_metric)
