@@ -95,6 +95,8 @@ def test_the_conjugate_is_the_supremum(loss):
 def test_slope_and_curvature_of_the_conjugate(loss):
     step = 1e-5
     slope = (loss.conjugate(SLOPES + step) - loss.conjugate(SLOPES - step)) / (2 * step)
-    np.testing.assert_allclose(loss.conjugate_slope(SLOPES), slope, atol=1e-7)
-    bend = (loss.conjugate_slope(SLOPES + step) - loss.conjugate_slope(SLOPES - step)) / (2 * step)
+    np.testing.assert_allclose(loss.conjugate_derivative(SLOPES), slope, atol=1e-7)
+    bend = (loss.conjugate_derivative(SLOPES + step) - loss.conjugate_derivative(SLOPES - step)) / (
+        2 * step
+    )
     np.testing.assert_allclose(loss.conjugate_curvature(SLOPES), bend, rtol=1e-6)

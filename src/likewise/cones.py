@@ -25,13 +25,13 @@ class Cone(Protocol):
 class SmoothCone(Cone, Protocol):
     """A cone whose projection has a slope almost everywhere, given matrix by matrix."""
 
-    def face(self, matrix: Array) -> Face:
+    def face(self, matrix: Array) -> ProjectionJacobian:
         """Return the projection of a symmetric `matrix` with its slope there."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
-class Face:
+class ProjectionJacobian:
     """A projected matrix, and the slope of the projection there.
 
     In an orthonormal basis the slope multiplies entry (i, j) of a symmetric matrix by a factor
@@ -92,9 +92,9 @@ class Symmetric:
         """Return ``(A + Aᵀ)/2``."""
         return (matrix + matrix.T) / 2
 
-    def face(self, matrix: Array) -> Face:
+    def face(self, matrix: Array) -> ProjectionJacobian:
         """Return the matrix itself: the slope is 1 everywhere."""
-        return Face(self.project(matrix))
+        return ProjectionJacobian(self.project(matrix))
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class PSD:
         """Clip the eigenvalues at zero."""
         return nearest_psd(matrix)
 
-    def face(self, matrix: Array) -> Face:
+    def face(self, matrix: Array) -> ProjectionJacobian:
         """Clip the eigenvalues λ at zero.
 
         In the eigenbasis the slope's factor at (i, j) is ``(λᵢ⁺ - λⱼ⁺)/(λᵢ - λⱼ)``: 1 for two
@@ -130,7 +130,7 @@ class PSD:
         between = values[hidden:] / (values[hidden:] - values[:hidden, None])
         factors[:hidden, hidden:] = between
         factors[hidden:, :hidden] = between.T
-        return Face((point + point.T) / 2, vectors, np.sqrt(factors), hidden)
+        return ProjectionJacobian((point + point.T) / 2, vectors, np.sqrt(factors), hidden)
 
 
 @dataclass(frozen=True, eq=False)

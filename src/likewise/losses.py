@@ -5,7 +5,7 @@ constraint wants ``z >= 1``. A loss knows nothing of data, metrics or margins.
 
 Seen from the dual, a constraint has a slope ``p`` between 0 and 1 (or without upper end), and the
 conjugate ``sup_v pv - loss(v)`` is what that slope costs. Where p lies inside its range, its
-violation is ``conjugate_slope(p)``; at an end that it may reach, a multiplier takes up the rest.
+violation is ``conjugate_derivative(p)``; at an end that it may reach, a multiplier takes the rest.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ class DualLoss(Loss, Protocol):
 
     reaches_zero: ClassVar[bool]
     reaches_one: ClassVar[bool]
-    largest_slope: ClassVar[float]
+    max_derivative: ClassVar[float]
 
     def conjugate(self, slope: Array) -> Array:
         """Return ``sup_v slope·v - loss(v)``."""
         ...
 
-    def conjugate_slope(self, slope: Array) -> Array:
+    def conjugate_derivative(self, slope: Array) -> Array:
         """Return the violation that has this slope, for slopes inside the range."""
         ...
 
@@ -72,7 +72,7 @@ class Hinge:
 
     reaches_zero: ClassVar[bool] = True
     reaches_one: ClassVar[bool] = True
-    largest_slope: ClassVar[float] = 1.0
+    max_derivative: ClassVar[float] = 1.0
 
     def value(self, violation: Array) -> Array:
         """Cost of each violation."""
@@ -86,7 +86,7 @@ class Hinge:
         """Zero: slopes cost nothing of themselves."""
         return np.zeros_like(slope)
 
-    def conjugate_slope(self, slope: Array) -> Array:
+    def conjugate_derivative(self, slope: Array) -> Array:
         """Zero: between the ends the constraint is met exactly."""
         return np.zeros_like(slope)
 
@@ -101,7 +101,7 @@ class SquaredHinge:
 
     reaches_zero: ClassVar[bool] = True
     reaches_one: ClassVar[bool] = False
-    largest_slope: ClassVar[float] = np.inf
+    max_derivative: ClassVar[float] = np.inf
 
     def value(self, violation: Array) -> Array:
         """Cost of each violation."""
@@ -115,7 +115,7 @@ class SquaredHinge:
         """A quarter of the slope's square."""
         return np.square(slope) / 4
 
-    def conjugate_slope(self, slope: Array) -> Array:
+    def conjugate_derivative(self, slope: Array) -> Array:
         """Half the slope."""
         return slope / 2
 
@@ -130,7 +130,7 @@ class Logistic:
 
     reaches_zero: ClassVar[bool] = False
     reaches_one: ClassVar[bool] = False
-    largest_slope: ClassVar[float] = 1.0
+    max_derivative: ClassVar[float] = 1.0
 
     def value(self, violation: Array) -> Array:
         """Cost of each violation."""
@@ -144,7 +144,7 @@ class Logistic:
         """Return the slope less the entropy of that probability."""
         return np.asarray(slope + xlogy(slope, slope) + xlogy(1 - slope, 1 - slope))
 
-    def conjugate_slope(self, slope: Array) -> Array:
+    def conjugate_derivative(self, slope: Array) -> Array:
         """One more than the log odds."""
         return np.asarray(1 + logit(slope))
 

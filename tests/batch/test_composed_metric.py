@@ -1,7 +1,6 @@
 """Every combination of constraints, loss and cone against a generic solver; NCML, LDML, kernels."""
 
 import itertools
-import sys
 
 import numpy as np
 import pytest
@@ -10,6 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 import likewise as lw
 from likewise.constraints import doublets, nearest_and_farthest_pairs, triplets
+from likewise.solvers.margin import _conic_interior_point
 from likewise.testing import parametrize_with_contract
 
 KERNEL_MODELS_DIFFER = {
@@ -200,9 +200,8 @@ def test_pairs_of_ncml_are_added_step_by_step(monkeypatch):
     """The certificate of a part must hold for all pairs: both ways bound one minimum."""
     X, y = blobs(150, 3)
     whole = lw.NCML(2, C=1e-3).fit(X, y)
-    solver = sys.modules["likewise.solvers.conic_interior_point"]
-    monkeypatch.setattr(solver, "WORTH_SPLITTING", 100)
-    monkeypatch.setattr(solver, "FIRST_SET", 60)
+    monkeypatch.setattr(_conic_interior_point, "WORTH_SPLITTING", 100)
+    monkeypatch.setattr(_conic_interior_point, "FIRST_SET", 60)
     parts = lw.NCML(2, C=1e-3).fit(X, y)
     assert parts.converged_
     assert len(parts.history_["gap"]) > 1

@@ -1,14 +1,13 @@
 """The SVM-style metrics at the edges: interrupts, numbers too large, warm starts, tables."""
 
-import sys
-
 import numpy as np
 import pytest
 from margin_oracles import blobs
 from sklearn.exceptions import ConvergenceWarning
 
 import likewise as lw
-from likewise.solvers._margin_run import MarginRun
+from likewise.solvers.margin import _coordinate_ascent, _interior_point, _normal_equations
+from likewise.solvers.margin._run import MarginRun
 
 METHODS = {
     "DoubletSVM": lw.DoubletSVM(),
@@ -124,18 +123,13 @@ def test_a_warm_start_from_other_data_does_no_harm(name, n_rows):
 @pytest.mark.parametrize("name", ["DoubletSVM", "PCML", "NCML", "LDML"])
 def test_no_table_beyond_the_limit(name, monkeypatch):
     """Coordinate ascent goes on alone; what has none says what is too many."""
-    normal, solver = (
-        sys.modules[f"likewise.solvers.{module}"]
-        for module in ("_normal_equations", "interior_point")
-    )
     X, y = blobs(1500, 4)
     X = np.column_stack([X, X[::-1] ** 2])
     expected = method(name, C=1e-6).fit(X, y)
-    for module in (normal, solver):
+    for module in (_normal_equations, _interior_point):
         monkeypatch.setattr(module, "LARGEST_TABLE", 20)
-    monkeypatch.setattr(solver, "_COORDINATES_KEPT", 0)
-    ascent = sys.modules["likewise.solvers._coordinate_ascent"]
-    monkeypatch.setattr(ascent, "_WORTH_IT", 0.0)  # so that Newton steps are asked for
+    monkeypatch.setattr(_interior_point, "_COORDINATES_KEPT", 0)
+    monkeypatch.setattr(_coordinate_ascent, "_WORTH_IT", 0.0)  # so that Newton steps are asked for
     if name == "LDML":
         with pytest.raises(MemoryError, match=r"6000 × 6000 inner products, but 20 × 20"):
             method(name).fit(X, y)

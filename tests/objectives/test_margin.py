@@ -22,12 +22,12 @@ def matrices(kind):
     if kind == "pairs":
         pairs = doublets(X, y)
         V = X[pairs.index[:, 0]] - X[pairs.index[:, 1]]
-        return ConstraintMatrices.of_pairs(X, pairs), np.einsum("li,lj->lij", V, V)
+        return ConstraintMatrices.from_pairs(X, pairs), np.einsum("li,lj->lij", V, V)
     chosen = triplets(X, y)
     anchor, near, far = (X[column] for column in chosen.index.T)
     T = np.einsum("li,lj->lij", anchor - far, anchor - far)
     T -= np.einsum("li,lj->lij", anchor - near, anchor - near)
-    return ConstraintMatrices.of_triplets(X, chosen), T
+    return ConstraintMatrices.from_triplets(X, chosen), T
 
 
 @pytest.mark.parametrize("kind", ["pairs", "triplets"])
@@ -46,7 +46,7 @@ def test_products_with_the_matrices(kind):
     np.testing.assert_allclose(rows.gram(some), gram, atol=1e-11)
     coordinates = rows.coordinates(Symmetric().face(M), some)
     np.testing.assert_allclose(coordinates @ coordinates.T, gram, atol=1e-11)
-    assert rows.free_threshold == (kind == "pairs")
+    assert rows.has_intercept == (kind == "pairs")
 
 
 @pytest.mark.parametrize("kind", ["pairs", "triplets"])
@@ -63,7 +63,7 @@ def test_the_gradient_of_the_dual_by_differences(kind, cone, loss):
         return problem.dual(at, cone.project(rows.combine(at * rows.sign)))
 
     q = rows.inner(cone.project(rows.combine(multipliers * rows.sign)))
-    gradient = 1 - loss.conjugate_slope(multipliers / 2.0) - rows.sign * q
+    gradient = 1 - loss.conjugate_derivative(multipliers / 2.0) - rows.sign * q
     for _ in range(5):
         direction = random.normal(size=len(rows))
         step = 1e-5

@@ -28,7 +28,8 @@ from likewise.constraints import Pairs, Triplets, as_pairs, as_triplets
 from likewise.losses import DualLoss, Hinge
 from likewise.metric import canonical_components, nearest_psd
 from likewise.objectives import ConstraintMatrices, MarginProblem
-from likewise.solvers import Solution, conic_interior_point, interior_point
+from likewise.solvers import Solution
+from likewise.solvers.margin import conic_interior_point, interior_point
 
 _ROUNDING2 = 1e-26  # of the longest difference's square: two images of one row in feature space
 
@@ -143,9 +144,9 @@ class MarginLearner(KernelMetric):
     ) -> tuple[ConstraintMatrices, float]:
         """Return the constraints in the units where the margin is 1, and the factor to those."""
         if isinstance(constraints, Pairs):
-            matrices = ConstraintMatrices.of_pairs(X, constraints, self.n_jobs)
+            matrices = ConstraintMatrices.from_pairs(X, constraints, self.n_jobs)
         else:
-            matrices = ConstraintMatrices.of_triplets(X, constraints, self.n_jobs)
+            matrices = ConstraintMatrices.from_triplets(X, constraints, self.n_jobs)
         if getattr(self, "kernel", None) is not None:
             matrices = _without_rounding(matrices)
         of_alike = constraints.same if isinstance(constraints, Pairs) else matrices.near_sides
@@ -163,7 +164,7 @@ class MarginLearner(KernelMetric):
         for name in ("intercept_", "threshold_"):
             if hasattr(self, name):  # of a fit to pairs before, and this may be one to triplets
                 delattr(self, name)
-        if matrices.free_threshold:
+        if matrices.has_intercept:
             # Each is the best for its matrix: distances, which have a threshold, are of the metric.
             self.intercept_ = problem.intercept(matrices.inner(M))
             self.threshold_ = float(np.sqrt(max(0.0, -problem.intercept(matrices.inner(metric)))))

@@ -53,13 +53,13 @@ class ConstraintMatrices:
     n_jobs: int | None = None
 
     @classmethod
-    def of_pairs(cls, X: Array, pairs: Pairs, n_jobs: int | None = None) -> ConstraintMatrices:
+    def from_pairs(cls, X: Array, pairs: Pairs, n_jobs: int | None = None) -> ConstraintMatrices:
         """Want *different* pairs apart and *same* pairs together, about a free threshold."""
         sign = np.where(pairs.same, -1.0, 1.0)
         return cls(_differences(X, pairs.index), None, sign, n_jobs)
 
     @classmethod
-    def of_triplets(
+    def from_triplets(
         cls, X: Array, triplets: Triplets, n_jobs: int | None = None
     ) -> ConstraintMatrices:
         """Want the negative farther from the anchor than the positive."""
@@ -75,7 +75,7 @@ class ConstraintMatrices:
         return len(self.sign)
 
     @property
-    def free_threshold(self) -> bool:
+    def has_intercept(self) -> bool:
         """Whether the constraints are about a threshold: pairs have one, triplets do not."""
         return self.sides is None
 

@@ -49,7 +49,7 @@ class MarginProblem:
 
         `sign` is given where `q` is of some constraints only.
         """
-        if not self.matrices.free_threshold:
+        if not self.matrices.has_intercept:
             return 0.0
         sign = self.matrices.sign if sign is None else sign
         if not np.isfinite(q).all():
@@ -86,7 +86,7 @@ class MarginProblem:
 
     def balanced(self, multipliers: FloatArray) -> FloatArray:
         """Return multipliers with ``Σ λh = 0`` to the last digit, none larger than before."""
-        if not self.matrices.free_threshold:
+        if not self.matrices.has_intercept:
             return multipliers
         different = self.matrices.sign > 0
         sums = multipliers[different].sum(), multipliers[~different].sum()

@@ -3,8 +3,6 @@
 from likewise.solvers._protocols import Iteration, Smooth, Solution, Status
 from likewise.solvers.adam import adam
 from likewise.solvers.bregman import bregman_cycles
-from likewise.solvers.conic_interior_point import conic_interior_point
-from likewise.solvers.interior_point import interior_point
 from likewise.solvers.lbfgs import lbfgs
 from likewise.solvers.projected_gradient import fista, nearest_shares
 from likewise.solvers.projected_subgradient import Bounds, SubgradientProblem, projected_subgradient
@@ -24,9 +22,7 @@ __all__ = [
     "SubgradientProblem",
     "adam",
     "bregman_cycles",
-    "conic_interior_point",
     "fista",
-    "interior_point",
     "lbfgs",
     "maximise_on_simplex",
     "maximise_on_spectrahedron",

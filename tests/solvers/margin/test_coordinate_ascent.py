@@ -8,9 +8,9 @@ from likewise.cones import PSD, Symmetric
 from likewise.constraints import doublets, triplets
 from likewise.losses import Hinge, SquaredHinge
 from likewise.objectives import ConstraintMatrices, MarginProblem
-from likewise.solvers._coordinate_ascent import CoordinateAscent
-from likewise.solvers._margin_run import MarginRun
-from likewise.solvers._newton_steps import NewtonSteps
+from likewise.solvers.margin._coordinate_ascent import CoordinateAscent
+from likewise.solvers.margin._newton_steps import NewtonSteps
+from likewise.solvers.margin._run import MarginRun
 
 
 def rows(n=120, d=5):
@@ -24,9 +24,9 @@ def rows(n=120, d=5):
 def problem(kind, loss, C=0.3, cone=None, n_jobs=None):
     X, y = rows()
     if kind == "pairs":
-        matrices = ConstraintMatrices.of_pairs(X, doublets(X, y, 2, 3), n_jobs)
+        matrices = ConstraintMatrices.from_pairs(X, doublets(X, y, 2, 3), n_jobs)
     else:
-        matrices = ConstraintMatrices.of_triplets(X, triplets(X, y, 2, 3), n_jobs)
+        matrices = ConstraintMatrices.from_triplets(X, triplets(X, y, 2, 3), n_jobs)
     return MarginProblem(matrices, loss, C, cone or Symmetric())
 
 
@@ -46,7 +46,7 @@ def test_the_minimum_is_that_of_newtons_method(kind, loss, cone):
     A = asked.matrices.combine(run.multipliers * asked.matrices.sign)
     np.testing.assert_allclose(run.M, cone.project(A), atol=1e-12)
     assert run.multipliers.min() >= 0
-    assert run.multipliers.max() <= asked.C * loss.largest_slope
+    assert run.multipliers.max() <= asked.C * loss.max_derivative
 
 
 def test_the_multipliers_are_those_of_libsvm():

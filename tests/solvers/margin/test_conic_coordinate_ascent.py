@@ -1,7 +1,5 @@
 """Coordinate ascent over sums of the pairs' own matrices: the interior-point method's minimum."""
 
-import sys
-
 import numpy as np
 import pytest
 
@@ -9,9 +7,9 @@ from likewise.cones import ConicHull
 from likewise.constraints import doublets
 from likewise.losses import Hinge, SquaredHinge
 from likewise.objectives import ConstraintMatrices, MarginProblem
-from likewise.solvers import conic_interior_point
-from likewise.solvers._hull_ascent import HullAscent, HullBound
-from likewise.solvers._margin_run import MarginRun
+from likewise.solvers.margin import _conic_interior_point, conic_interior_point
+from likewise.solvers.margin._conic_coordinate_ascent import ConicBound, ConicCoordinateAscent
+from likewise.solvers.margin._run import MarginRun
 
 
 def problem(loss, C, n=120, d=4, n_jobs=None):
@@ -19,7 +17,7 @@ def problem(loss, C, n=120, d=4, n_jobs=None):
     y = np.arange(n) % 3
     X = random.normal(size=(n, d))
     X[:, 0] += y
-    matrices = ConstraintMatrices.of_pairs(X / 2, doublets(X, y, 1, 2), n_jobs)
+    matrices = ConstraintMatrices.from_pairs(X / 2, doublets(X, y, 1, 2), n_jobs)
     return MarginProblem(matrices, loss, C, ConicHull(matrices.differences))
 
 
@@ -28,9 +26,8 @@ def problem(loss, C, n=120, d=4, n_jobs=None):
 def test_the_minimum_is_that_of_the_interior_point_method(loss, C, monkeypatch):
     asked = problem(loss, C)
     run = MarginRun(asked, 1e-4, 5000, None)
-    assert HullAscent(run, None).take() == "converged"
-    solver = sys.modules["likewise.solvers.conic_interior_point"]
-    monkeypatch.setattr(solver, "WORTH_SWEEPING", np.inf)
+    assert ConicCoordinateAscent(run, None).take() == "converged"
+    monkeypatch.setattr(_conic_interior_point, "WORTH_SWEEPING", np.inf)
     other = conic_interior_point(asked, max_iter=500, tol=1e-6)
     assert other.status == "converged"
     assert run.value == pytest.approx(other.value, rel=1.1e-4)
@@ -43,7 +40,7 @@ def test_the_minimum_is_that_of_the_interior_point_method(loss, C, monkeypatch):
 def test_a_bound_holds_for_any_multipliers():
     """Whatever M and λ, the bound is below the value of every sum of the pairs' matrices."""
     asked = problem(Hinge(), 0.1)
-    matrices, hull = asked.matrices, HullBound(asked.matrices)
+    matrices, hull = asked.matrices, ConicBound(asked.matrices)
     random = np.random.default_rng(0)
     for _ in range(20):
         multipliers = asked.balanced(random.uniform(0, 0.1, len(matrices)))
@@ -60,5 +57,5 @@ def test_the_same_bits_for_any_number_of_threads():
         MarginRun(problem(Hinge(), 0.01, n_jobs=n_jobs), 1e-3, 200, None) for n_jobs in (1, 2)
     )
     for run in (first, second):
-        HullAscent(run, None).take()
+        ConicCoordinateAscent(run, None).take()
     np.testing.assert_array_equal(first.M, second.M)

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from likewise._runtime.arrays import FloatArray, IndexArray
-from likewise.solvers._coordinate_ascent import CoordinateAscent, worth_spending
-from likewise.solvers._margin_run import MarginRun
-from likewise.solvers._newton_steps import NewtonSteps
-from likewise.solvers._normal_equations import LARGEST_TABLE, table_fits
 from likewise.solvers._protocols import Solution, Status, Watcher
+from likewise.solvers.margin._coordinate_ascent import CoordinateAscent, worth_spending
+from likewise.solvers.margin._newton_steps import NewtonSteps
+from likewise.solvers.margin._normal_equations import LARGEST_TABLE, table_fits
+from likewise.solvers.margin._run import MarginRun
 
 WORTH_SWEEPING = 256  # constraints
 WORTH_SPLITTING = 2048

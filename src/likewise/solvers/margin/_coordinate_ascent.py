@@ -10,8 +10,8 @@ import numpy as np
 from likewise import _loops
 from likewise._loops.common import padded
 from likewise._runtime.arrays import FloatArray, IndexArray
-from likewise.solvers._margin_run import MarginRun
 from likewise.solvers._protocols import Status
+from likewise.solvers.margin._run import MarginRun
 
 _FEWEST, _MOST = 4, 40  # sweeps between two looks at all constraints
 _VISITS = 4.0  # of a constraint, on average, between two looks
@@ -47,11 +47,11 @@ class CoordinateAscent:
     def __init__(self, run: MarginRun, start: FloatArray | None) -> None:
         self.run, self.problem, self.matrices = run, run.problem, run.problem.matrices
         C, loss = self.problem.C, self.problem.loss
-        self.top = C * loss.largest_slope
+        self.top = C * loss.max_derivative
         self.softness = float(loss.conjugate_curvature(np.ones(1))[0]) / C
         self.curvature = self.matrices.squared_norms()
         usual = float(np.median(self.curvature))
-        self.weight = usual if self.matrices.free_threshold else 0.0
+        self.weight = usual if self.matrices.has_intercept else 0.0
         d = self.matrices.differences.shape[1]
         # Padded to whole vectors, so that no row has to be copied.
         self.V = np.pad(self.matrices.differences, ((0, 0), (0, padded(d) - d)))
@@ -148,7 +148,7 @@ class CoordinateAscent:
 
     def _even_out(self) -> None:
         """Make ``Σ λh = 0`` by the multipliers between their bounds, where they can."""
-        if not self.matrices.free_threshold:
+        if not self.matrices.has_intercept:
             return
         excess = float(self.multipliers @ self.matrices.sign)
         heavy = (self.matrices.sign * excess > 0) & (self.multipliers > 0)

@@ -13,7 +13,7 @@ _LARGEST_CHANGE = 10.0  # of log odds in a step
 _LEAST = 1e-14  # of C: nearer to a bound rounding would put a multiplier on it
 
 
-class Box:
+class BoundedMultipliers:
     """Multipliers x of constraints, and what their bounds take up.
 
     A slope x/C between its bounds has the violation u of the loss's conjugate. At a bound a
@@ -25,7 +25,7 @@ class Box:
         self.loss, self.C, self.sign, self.x = problem.loss, problem.C, sign, x
         self.s = np.full(len(x), float(self.loss.reaches_zero))
         self.t = np.full(len(x), float(self.loss.reaches_one))
-        self.capped = bool(np.isfinite(self.loss.largest_slope))
+        self.capped = bool(np.isfinite(self.loss.max_derivative))
         self.count = len(x) * (int(self.loss.reaches_zero) + int(self.loss.reaches_one))
         # Whether the loss itself keeps x between its bounds.
         self.smooth = self.count == 0 and self.capped
@@ -38,7 +38,9 @@ class Box:
     def prepare(self, q: FloatArray, b: float) -> tuple[FloatArray, FloatArray]:
         """Return how far x moves per unit of violation, and what is to vanish."""
         slopes = self.x / self.C
-        residual = self.sign * (q + b) - 1 + self.loss.conjugate_slope(slopes) - self.s + self.t
+        residual = (
+            self.sign * (q + b) - 1 + self.loss.conjugate_derivative(slopes) - self.s + self.t
+        )
         curvature = self.loss.conjugate_curvature(slopes) / self.C
         curvature = curvature + self.s / self.x + self.t / self.room
         return 1 / curvature, residual

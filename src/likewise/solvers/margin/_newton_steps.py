@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from likewise._runtime.arrays import FloatArray, IndexArray
-from likewise.solvers._box import Box
-from likewise.solvers._margin_run import MarginRun
-from likewise.solvers._normal_equations import NormalEquations
 from likewise.solvers._protocols import Status
+from likewise.solvers.margin._multipliers import BoundedMultipliers
+from likewise.solvers.margin._normal_equations import NormalEquations
+from likewise.solvers.margin._run import MarginRun
 
 _INSIDE = 0.995  # the share of the way to the boundary that a step may go
 _SHORT = 0.1  # steps shorter than this get nowhere
@@ -43,7 +43,7 @@ class NewtonSteps:
         if start is not None and not self.problem.loss.reaches_zero:
             first = np.clip(start, _NEAR * self.problem.C, (1 - _NEAR) * self.problem.C)
         self.multipliers = np.asarray(self.problem.balanced(first))
-        self.box = Box(run.problem, self.sign, self.multipliers[chosen])
+        self.box = BoundedMultipliers(run.problem, self.sign, self.multipliers[chosen])
         self.face, self.q = run.point(self.multipliers)
         self.b = 0.0
         self.short_steps = 0
@@ -143,7 +143,7 @@ class NewtonSteps:
         """Prepare to solve; return what is to vanish, and how λ moves with b where there is one."""
         theta, residual = self.box.prepare(self.q[self.chosen], self.b)
         self.system.factor(self.face, theta)
-        return residual, self.system.solve(self.sign) if self.matrices.free_threshold else None
+        return residual, self.system.solve(self.sign) if self.matrices.has_intercept else None
 
     def _barrier(self, x: FloatArray) -> float:
         """Return the dual objective, to be lowered, with logarithms at the bounds."""

@@ -7,8 +7,8 @@ from likewise.cones import PSD, ConicHull, Symmetric
 from likewise.constraints import doublets
 from likewise.losses import Hinge, Logistic
 from likewise.objectives import ConstraintMatrices, MarginProblem
-from likewise.solvers import conic_interior_point, interior_point
-from likewise.solvers._newton_steps import NewtonSteps
+from likewise.solvers.margin import conic_interior_point, interior_point
+from likewise.solvers.margin._newton_steps import NewtonSteps
 
 CONES = ["symmetric", "psd", "hull"]
 
@@ -17,7 +17,7 @@ def solve(cone, loss=None, n=40, scale=1.0, **options):
     random = np.random.default_rng(0)
     y = np.arange(n) % 2
     X = random.normal(size=(n, 3)) + y[:, None]
-    matrices = ConstraintMatrices.of_pairs(scale * X, doublets(X, y, 2, 2))
+    matrices = ConstraintMatrices.from_pairs(scale * X, doublets(X, y, 2, 2))
     hull = ConicHull(matrices.differences)
     chosen = {"symmetric": Symmetric(), "psd": PSD(), "hull": hull}[cone]
     problem = MarginProblem(matrices, loss or Hinge(), 0.1, chosen)

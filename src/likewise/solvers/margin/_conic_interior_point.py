@@ -11,18 +11,18 @@ from scipy.linalg import cho_solve, eigh, solve_triangular
 from likewise._runtime.arrays import FloatArray
 from likewise._runtime.memory import require_memory
 from likewise._runtime.threads import single_threaded_blas
-from likewise.solvers._box import Box
-from likewise.solvers._coordinate_ascent import worth_spending
-from likewise.solvers._hull_ascent import HullAscent, HullBound
-from likewise.solvers._margin_run import MarginRun
-from likewise.solvers._normal_equations import factored, gram, products, sums, table_fits
 from likewise.solvers._protocols import Solution, Status, Watcher
-from likewise.solvers.interior_point import (
+from likewise.solvers.margin._conic_coordinate_ascent import ConicBound, ConicCoordinateAscent
+from likewise.solvers.margin._coordinate_ascent import worth_spending
+from likewise.solvers.margin._interior_point import (
     FIRST_SET,
     WORTH_SPLITTING,
     WORTH_SWEEPING,
     sample,
 )
+from likewise.solvers.margin._multipliers import BoundedMultipliers
+from likewise.solvers.margin._normal_equations import factored, gram, products, sums, table_fits
+from likewise.solvers.margin._run import MarginRun
 
 _INSIDE = 0.99
 _PART = 60  # steps for a part of the pairs
@@ -75,7 +75,7 @@ def _solve(run: MarginRun, start: FloatArray | None) -> Status:
     n = len(run.problem.matrices)
     if n > WORTH_SWEEPING and run.problem.loss.reaches_zero:
         affordable = _DEARER * worth_spending(run.problem.matrices)
-        ended = HullAscent(run, start).take(affordable=affordable)
+        ended = ConicCoordinateAscent(run, start).take(affordable=affordable)
         if ended is not None:
             return ended
     return _ConicSteps(run).take() if n <= WORTH_SPLITTING else _solve_in_parts(run)
@@ -84,7 +84,7 @@ def _solve(run: MarginRun, start: FloatArray | None) -> Status:
 def _solve_in_parts(run: MarginRun) -> Status:
     """Solve for some pairs, and add those that are broken or that M should be made of, too."""
     problem, matrices = run.problem, run.problem.matrices
-    n, hull = len(matrices), HullBound(run.problem.matrices)
+    n, hull = len(matrices), ConicBound(run.problem.matrices)
     chosen, taken = sample(matrices, FIRST_SET), run.n_steps
     while True:
         # A part that is hard to the last digits is left for the next, which has more pairs.
@@ -106,7 +106,7 @@ def _solve_in_parts(run: MarginRun) -> Status:
         if not len(others):
             return "stalled"
         if problem.loss.reaches_zero and not table_fits(2 * len(chosen), matrices.n_entries):
-            return HullAscent(run, run.multipliers).take() or "stalled"
+            return ConicCoordinateAscent(run, run.multipliers).take() or "stalled"
         half = len(chosen) // 2
         broken = others[np.argsort(beyond[others], kind="stable")[:half]]
         wanted = others[np.argsort(room[others], kind="stable")[:half]]
@@ -121,7 +121,7 @@ class _ConicSteps:
         self.run, self.problem, self.matrices = run, run.problem, run.problem.matrices
         self.sign, n = self.matrices.sign, len(self.matrices)
         self.rows = self._coordinates()
-        self.box = Box(run.problem, self.sign, np.full(n, 0.1 * run.problem.C))
+        self.box = BoundedMultipliers(run.problem, self.sign, np.full(n, 0.1 * run.problem.C))
         self.box.x = np.asarray(self.problem.balanced(self.box.x))
         self.b = 0.0
         self.alpha = np.ones(n)
@@ -129,7 +129,7 @@ class _ConicSteps:
         self.alpha /= max(float(q.mean()), 1e-300)
         self._look()
         self.y = np.full(n, max(1.0, float(np.abs(self.room).mean())))
-        self.hull = HullBound(self.matrices)
+        self.hull = ConicBound(self.matrices)
 
     def take(self) -> Status:
         """Take steps until the end."""

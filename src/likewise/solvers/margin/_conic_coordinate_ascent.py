@@ -10,13 +10,13 @@ import numpy as np
 
 from likewise import _loops
 from likewise._runtime.arrays import FloatArray
-from likewise.solvers._coordinate_ascent import CoordinateAscent
-from likewise.solvers._margin_run import MarginRun
+from likewise.solvers.margin._coordinate_ascent import CoordinateAscent
+from likewise.solvers.margin._run import MarginRun
 
 _SWEEPS = 5  # over the weights, after each over the multipliers: more would make them no truer
 
 
-class HullBound:
+class ConicBound:
     """What proves a bound over the hull ``Σ αₗXₗ, α ≥ 0``: a Y with ``⟨Y, X⟩ ≥ 0`` for all X.
 
     The dual objective is then ``Σ λ - … - ½‖A(λ) + Y‖²``. Near the optimum ``M - A(λ)`` is such a
@@ -47,7 +47,7 @@ class HullBound:
         return np.asarray(multiple * M if smaller else added)
 
 
-class HullAscent(CoordinateAscent):
+class ConicCoordinateAscent(CoordinateAscent):
     """`CoordinateAscent` with the projection on the hull: non-negative least squares.
 
     That, too, is done one weight after the other, beginning with the weights of the last look.
@@ -55,7 +55,7 @@ class HullAscent(CoordinateAscent):
 
     def __init__(self, run: MarginRun, start: FloatArray | None) -> None:
         super().__init__(run, start)
-        self.hull = HullBound(self.matrices)
+        self.hull = ConicBound(self.matrices)
         self.weights = np.zeros(len(self.matrices))
 
     def _look(self) -> tuple[FloatArray, FloatArray]:
