@@ -21,6 +21,7 @@ extensions = [
     "numpydoc",
     "sphinx_gallery.gen_gallery",
     "mathml",
+    "registry",
 ]
 exclude_patterns = ["_build"]
 templates_path = ["_templates"]

@@ -19,14 +19,14 @@ from sklearn.preprocessing import StandardScaler
 
 import likewise as lw
 from likewise.datasets import load
-from likewise.evaluation import METHODS
+from likewise.evaluation import COMPARED_METHODS
 
 # %%
 # Most settings are those that `likewise compare` uses. They are made to be quick, so a method may
 # stop before it has converged, and says so; here we do not mind.
 
 METRICS = {
-    **METHODS,
+    **COMPARED_METHODS,
     "PCML": partial(lw.PCML, 20, 0.01, tol=1e-2),
     "NCML": partial(lw.NCML, 10, 0.01, tol=0.1),
     "LDML": partial(lw.LDML, 0.1, n_same=1, n_different=1, tol=1e-2),

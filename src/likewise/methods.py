@@ -1,40 +1,293 @@
-"""The methods that `compare` knows: a new method adds one line here."""
+"""The registry of methods: one source for the tables of README, documentation and command line.
+
+A new method adds one entry here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias
 
-from likewise.base import MetricLearner
-from likewise.batch import (
-    FDA,
-    ITML,
-    LMNN,
-    MCML,
-    MMC,
-    NCA,
-    RCA,
-    DMLEig,
-    DoubletSVM,
-    Euclidean,
-    TripletSVM,
-    Whitening,
+Kind: TypeAlias = Literal["metric", "online metric", "classifier", "online classifier"]
+
+_STREAM_OF_PAIRS = "stream of pairs or labelled rows; labels, pairs"
+_STREAM_OF_ROWS = "stream of labelled rows; labels"
+
+
+@dataclass(frozen=True)
+class Method:
+    """One public estimator, as the tables describe it.
+
+    Attributes
+    ----------
+    name : str
+        Name of the class.
+    kind : {"metric", "online metric", "classifier", "online classifier"}
+        What it learns, and how.
+    supervision : str
+        What it learns from.
+    summary : str
+        What it optimises, in one line.
+    paper : str
+        Authors and year.
+    compared_with : mapping of str to value, optional
+        Parameters in `likewise.evaluation.compare`; None if it takes no part there.
+    """
+
+    name: str
+    kind: Kind
+    supervision: str
+    summary: str
+    paper: str = ""
+    compared_with: Mapping[str, Any] | None = None
+
+    @property
+    def learner(self) -> type:
+        """The class itself, imported on first use."""
+        learner: type = getattr(import_module("likewise"), self.name)
+        return learner
+
+    def for_comparison(self) -> Any:
+        """Return an unfitted estimator with the parameters that `compare` uses."""
+        return self.learner(**(self.compared_with or {}))
+
+
+_ALL = (
+    Method(
+        "Euclidean",
+        "metric",
+        "nothing",
+        "The Euclidean distance: the baseline.",
+        compared_with={},
+    ),
+    Method(
+        "Whitening",
+        "metric",
+        "unlabelled rows",
+        "The Mahalanobis distance: inverse covariance of the data.",
+        "Mahalanobis 1936",
+        {},
+    ),
+    Method(
+        "RCA",
+        "metric",
+        "labels, pairs or chunks",
+        "Inverse of the average within-class (within-chunk) covariance.",
+        "Bar-Hillel et al. 2005",
+        {},
+    ),
+    Method(
+        "FDA",
+        "metric",
+        "labels",
+        "Directions with the largest between-class relative to within-class scatter.",
+        "Fisher 1936",
+        {},
+    ),
+    Method(
+        "LMNN",
+        "metric",
+        "labels or triplets",
+        "Pulls target neighbours closer and pushes impostors beyond a margin; convex.",
+        "Weinberger and Saul 2009",
+        {},
+    ),
+    Method(
+        "NCA",
+        "metric",
+        "labels",
+        "Maximises the expected leave-one-out accuracy of a soft nearest-neighbour rule.",
+        "Goldberger et al. 2005",
+        {"regularization": 0.01, "tol": 3e-4},
+    ),
+    Method(
+        "ITML",
+        "metric",
+        "labels or pairs",
+        "The LogDet-closest metric to a prior, under bounds on pair distances.",
+        "Davis et al. 2007",
+        {"slack_weight": 0.3, "tol": 0.05, "random_state": 0},
+    ),
+    Method(
+        "MCML",
+        "metric",
+        "labels",
+        "Collapses classes: fits soft neighbours to those of the same class; convex.",
+        "Globerson and Roweis 2006",
+        {"tol": 1e-2},
+    ),
+    Method(
+        "MMC",
+        "metric",
+        "labels or pairs",
+        "Maximises the distances of dissimilar pairs, those of similar pairs bounded.",
+        "Xing et al. 2003",
+        {"random_state": 0},
+    ),
+    Method(
+        "DMLEig",
+        "metric",
+        "labels or pairs",
+        "Maximises the smallest distance of dissimilar pairs, by eigenvalue optimisation.",
+        "Ying and Li 2012",
+        {"smoothing": 1.0, "shrinkage": 0.1, "random_state": 0},
+    ),
+    Method(
+        "DoubletSVM",
+        "metric",
+        "labels or pairs",
+        "A support vector machine that separates same from different pairs.",
+        "Wang et al. 2015",
+        {"n_same": 1, "n_different": 1, "tol": 1e-2},
+    ),
+    Method(
+        "TripletSVM",
+        "metric",
+        "labels or triplets",
+        "A support vector machine on triplets: same-class rows closer by a margin.",
+        "Wang et al. 2015",
+        {"n_same": 1, "n_different": 1, "tol": 1e-2},
+    ),
+    Method(
+        "PCML",
+        "metric",
+        "labels or pairs",
+        "A support vector machine on pairs, constrained to positive semidefinite M.",
+        "Zuo et al. 2017",
+    ),
+    Method(
+        "NCML",
+        "metric",
+        "labels or pairs",
+        "The same with M a nonnegative combination of the pairs' matrices; has kernels.",
+        "Zuo et al. 2017",
+    ),
+    Method(
+        "LDML",
+        "metric",
+        "labels or pairs",
+        "Logistic regression of same/different on the pair distance.",
+        "Guillaumin et al. 2009",
+    ),
+    Method(
+        "ComposedMetric",
+        "metric",
+        "labels, pairs or triplets",
+        "Constraints × loss × cone of your choice: the framework of the SVM methods.",
+        "Wang et al. 2015",
+    ),
+    Method(
+        "PAMetric",
+        "online metric",
+        _STREAM_OF_PAIRS,
+        "Passive-aggressive updates of M and a threshold, pair by pair.",
+        "Pérez-Suay et al. 2013",
+        {"variant": "PA-I", "C": 0.1, "random_state": 0},
+    ),
+    Method(
+        "POLA",
+        "online metric",
+        _STREAM_OF_PAIRS,
+        "Keeps M positive semidefinite after every update; has kernels.",
+        "Shalev-Shwartz et al. 2004",
+        {"relaxation": 10.0, "max_iter": 2, "random_state": 0},
+    ),
+    Method(
+        "PLML",
+        "classifier",
+        "labels",
+        "Local metrics that vary smoothly: mixtures of a few basis metrics.",
+        "Wang et al. 2012",
+    ),
+    Method(
+        "MultiMetricLMNN",
+        "classifier",
+        "labels",
+        "LMNN with one metric per class or cluster, learned jointly.",
+        "Weinberger and Saul 2009",
+    ),
+    Method(
+        "EnergyClassifier",
+        "classifier",
+        "labels",
+        "Predicts the label with the lowest LMNN energy.",
+        "Weinberger and Saul 2009",
+    ),
+    Method(
+        "MetricKNN",
+        "classifier",
+        "labels",
+        "k nearest neighbours under any metric, with the papers' rule for ties.",
+        "Cover and Hart 1967",
+    ),
+    Method(
+        "AROW",
+        "online classifier",
+        _STREAM_OF_ROWS,
+        "Second-order updates that tolerate label noise: the first to try.",
+        "Crammer et al. 2009",
+    ),
+    Method(
+        "PAM",
+        "online classifier",
+        _STREAM_OF_ROWS,
+        "Passive-aggressive updates under the Mahalanobis metric of the data.",
+        "Nguyen et al. 2011",
+    ),
+    Method(
+        "CW",
+        "online classifier",
+        _STREAM_OF_ROWS,
+        "Confidence-weighted: each row is classified right with a given probability.",
+        "Dredze et al. 2008",
+    ),
+    Method(
+        "PA",
+        "online classifier",
+        _STREAM_OF_ROWS,
+        "Passive-aggressive: the smallest change that satisfies the margin.",
+        "Crammer et al. 2006",
+    ),
+    Method(
+        "SecondOrderPerceptron",
+        "online classifier",
+        _STREAM_OF_ROWS,
+        "A perceptron on rows whitened by the data seen so far.",
+        "Cesa-Bianchi et al. 2005",
+    ),
+    Method(
+        "PAUM",
+        "online classifier",
+        _STREAM_OF_ROWS,
+        "A perceptron with uneven margins, for imbalanced classes.",
+        "Li et al. 2002",
+    ),
+    Method(
+        "Perceptron",
+        "online classifier",
+        _STREAM_OF_ROWS,
+        "Adds every misclassified row to the weights: the baseline.",
+        "Rosenblatt 1958",
+    ),
 )
-from likewise.online import POLA, PAMetric
 
-METHODS: dict[str, Callable[[], MetricLearner]] = {
-    "Euclidean": Euclidean,
-    "Whitening": Whitening,
-    "RCA": RCA,
-    "FDA": FDA,
-    "LMNN": LMNN,
-    "NCA": partial(NCA, regularization=0.01, tol=3e-4),
-    "ITML": partial(ITML, 0.3, tol=0.05, random_state=0),
-    "MCML": partial(MCML, tol=1e-2),
-    "MMC": partial(MMC, random_state=0),
-    "DMLEig": partial(DMLEig, smoothing=1.0, shrinkage=0.1, random_state=0),
-    "DoubletSVM": partial(DoubletSVM, 1, 1, tol=1e-2),
-    "TripletSVM": partial(TripletSVM, 1, 1, tol=1e-2),
-    "PAMetric": partial(PAMetric, "PA-I", C=0.1, random_state=0),
-    "POLA": partial(POLA, 10.0, max_iter=2, random_state=0),
-}
+METHODS: Mapping[str, Method] = MappingProxyType({method.name: method for method in _ALL})
+
+METRICS: Mapping[str, Callable[[], Any]] = MappingProxyType(
+    {
+        method.name: method.for_comparison
+        for method in METHODS.values()
+        if method.kind in ("metric", "online metric")
+    }
+)
+
+COMPARED_METHODS: Mapping[str, Callable[[], Any]] = MappingProxyType(
+    {
+        method.name: method.for_comparison
+        for method in METHODS.values()
+        if method.compared_with is not None
+    }
+)

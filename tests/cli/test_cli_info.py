@@ -9,6 +9,7 @@ from likewise import _loops
 from likewise.batch import RCA
 from likewise.cli import main
 from likewise.datasets import load
+from likewise.methods import METHODS
 
 
 def run(*arguments):
@@ -81,3 +82,9 @@ def test_a_missing_or_corrupt_file(tmp_path, name, content):
     assert result.exit_code == 2
     assert result.stderr.startswith("likewise: ")
     assert len(result.stderr.splitlines()) == 1
+
+
+def test_methods_are_listed():
+    shown = facts(run("--methods"))
+    for method in METHODS.values():
+        assert f"{method.name} {method.summary} from {method.supervision}" in shown

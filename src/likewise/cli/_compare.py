@@ -14,7 +14,7 @@ from likewise.cli._output import check_writable, print_comparison, progress_bar,
 @click.command()
 @click.argument("data", default="digits")
 @click.option("--label", metavar="COLUMN", help="The column with the labels, in a file.")
-@click.option("--methods", metavar="A,B,…", help=f"Some of {', '.join(evaluation.METHODS)}.")
+@click.option("--methods", metavar="A,B,…", help="Metrics to compare: see info --methods.")
 @click.option("--k", default=3, show_default=True, help="Neighbours that vote.")
 @click.option("--splits", default=5, show_default=True, help="Random splits into train and test.")
 @click.option("--raw", is_flag=True, help="Take features as they are, not standardised.")

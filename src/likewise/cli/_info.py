@@ -13,8 +13,9 @@ from threadpoolctl import threadpool_info
 
 from likewise import _files, _loops
 from likewise.cli._data import read_data
-from likewise.cli._output import print_facts
+from likewise.cli._output import print_facts, print_methods
 from likewise.datasets import Dataset, names
+from likewise.methods import METHODS
 
 _SHOWN_CLASSES = 20
 
@@ -22,7 +23,8 @@ _SHOWN_CLASSES = 20
 @click.command()
 @click.argument("model_or_data", required=False)
 @click.option("--label", metavar="COLUMN", help="The column with the labels, in a data file.")
-def info(model_or_data: str | None, label: str | None) -> None:
+@click.option("--methods", is_flag=True, help="List the methods and what each learns from.")
+def info(model_or_data: str | None, label: str | None, methods: bool) -> None:
     """Describe a model file, a data set or data file, or this installation.
 
     \b
@@ -30,8 +32,11 @@ def info(model_or_data: str | None, label: str | None) -> None:
       likewise info
       likewise info iris
       likewise info model.safetensors
+      likewise info --methods
     """
-    if model_or_data is None:
+    if methods:
+        print_methods(METHODS.values())
+    elif model_or_data is None:
         print_facts(describe_installation())
     elif model_or_data.endswith(".safetensors"):
         print_facts(_files.describe(model_or_data))
@@ -78,7 +83,7 @@ def describe_data(dataset: Dataset) -> dict[str, Any]:
         "rows": dataset.X.shape[0],
         "features": dataset.X.shape[1],
         "classes": len(labels),
-        "rows a class": ", ".join(shown + more),
+        "rows per class": ", ".join(shown + more),
         "missing values": int(np.isnan(dataset.X).sum()),
         "test part": test,
         "source": dataset.source,

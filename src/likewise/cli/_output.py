@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from rich.text import Text
 
 from likewise._files import write_whole
 from likewise.evaluation import Comparison, MethodResult
+from likewise.methods import Method
 
 
 @contextmanager
@@ -94,6 +97,20 @@ def print_facts(facts: Mapping[str, Any]) -> None:
     grid.add_column(overflow="fold")
     for name, value in facts.items():
         grid.add_row(Text(name, style="bold"), Text(_in_line(value)))
+    Console(highlight=False).print(grid)
+
+
+def print_methods(methods: Iterable[Method]) -> None:
+    """Print the methods, kind by kind."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True)
+    grid.add_column()
+    for kind, members in groupby(methods, attrgetter("kind")):
+        grid.add_row(Text(f"{kind}s", style="bold underline"))
+        for method in members:
+            details = f"from {method.supervision}" + f" · {method.paper}" * bool(method.paper)
+            grid.add_row(Text(method.name, style="bold"), Text(method.summary))
+            grid.add_row("", Text(details, style="dim"))
     Console(highlight=False).print(grid)
 
 

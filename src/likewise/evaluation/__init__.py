@@ -6,10 +6,10 @@ from likewise.evaluation.rank import effective_dimension
 from likewise.evaluation.results import Comparison, MethodResult
 from likewise.evaluation.scoring import PairScorer, pair_scorer
 from likewise.evaluation.verification import VerificationCurve, verification_curve
-from likewise.methods import METHODS
+from likewise.methods import COMPARED_METHODS
 
 __all__ = [
-    "METHODS",
+    "COMPARED_METHODS",
     "Comparison",
     "KNNError",
     "MethodResult",

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from likewise._runtime.arrays import Array
 from likewise._runtime.validation import Rule, at_least, check_finite, check_parameters, positive
-from likewise.methods import METHODS
+from likewise.methods import COMPARED_METHODS, METRICS
 
 _RULES = {
     "n_neighbors": at_least(1),
@@ -41,7 +41,7 @@ class Problem:
 def choose_methods(methods: Iterable[str] | Mapping[str, Any] | None) -> dict[str, Any]:
     """Return an unfitted estimator for each method asked for."""
     if methods is None:
-        methods = METHODS
+        methods = list(COMPARED_METHODS)
     if isinstance(methods, str):
         raise ValueError(f"methods is the text {methods!r}, but it must be a list of names.")
     if not isinstance(methods, Mapping):
@@ -50,22 +50,22 @@ def choose_methods(methods: Iterable[str] | Mapping[str, Any] | None) -> dict[st
             raise ValueError(
                 f"methods holds {other[0]!r}, but it must be names, or a dict of name to estimator."
             )
-    if isinstance(methods, Mapping) and methods is not METHODS:
+    if isinstance(methods, Mapping):
         chosen = dict(methods)
     else:
-        chosen = {name: METHODS[name]() for name in map(_known_name, methods)}
+        chosen = {name: METRICS[name]() for name in map(_known_name, methods)}
     if not chosen:
         raise ValueError("methods is empty, but at least one method is needed.")
     return chosen
 
 
 def _known_name(name: str) -> str:
-    by_lower_case = {known.lower(): known for known in METHODS}
+    by_lower_case = {known.lower(): known for known in METRICS}
     if name.lower() in by_lower_case:
         return by_lower_case[name.lower()]
     close = difflib.get_close_matches(name.lower(), by_lower_case, n=1, cutoff=0.5)
     hint = f"did you mean {by_lower_case[close[0]]}? " if close else ""
-    raise ValueError(f"there is no method {name!r}; {hint}known are {', '.join(METHODS)}.")
+    raise ValueError(f"there is no method {name!r}; {hint}known are {', '.join(METRICS)}.")
 
 
 def check_problem(

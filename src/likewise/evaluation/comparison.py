@@ -54,7 +54,7 @@ def compare(
     y : array-like of shape (n_samples,)
         Labels: at least two classes, each with at least two rows.
     methods : names or mapping of name to unfitted estimator, optional
-        Names are those of `METHODS`, in any case; by default all of them.
+        Names of metrics in `likewise.methods.METHODS`, in any case; `COMPARED_METHODS` by default.
     n_neighbors : int, default=3
         Neighbours that vote.
     n_splits : int, default=5
