@@ -1,6 +1,6 @@
-"""Benchmarks: declared with their rivals, run alike, written down with what we lose.
+"""Benchmarks: declared with their rivals, run under the same conditions, reported with our losses.
 
-    python -m benchmarks list                           what there is
+    python -m benchmarks list                           what is declared
     python -m benchmarks environments [NAME…] [--check]  make the rivals' environments
     python -m benchmarks run [NAME…] [--smoke]          measure; results/NAME.json
     python -m benchmarks page                           results/README.md from all results

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 import benchmarks.declared  # noqa: F401 - importing it fills the registry
-from benchmarks import data, page, plots
+from benchmarks import comparison, data, page, plots
 from benchmarks.base import REGISTRY, Rival
 from benchmarks.environments import ENVIRONMENTS, make
 from benchmarks.harness import HERE, run
@@ -60,7 +60,7 @@ def main(arguments: list[str] | None = None) -> int:
         (RESULTS / "README.md").write_text(page.render(every))
         for results in every:
             if results.get("plot"):
-                plots.draw(results, RESULTS / page.picture(results), page.label)
+                plots.draw(results, RESULTS / page.figure(results), comparison.label)
         return 0
     known = ENVIRONMENTS if chosen.command == "environments" else REGISTRY
     names = [name for name in known if not chosen.names or is_meant(name, chosen.names, known)]

@@ -20,12 +20,14 @@ class Rival:
     """The code of a rival: ``file:function`` in `rivals/`, and the environment that it needs.
 
     The function imports what it needs and returns the function to be timed, which takes the
-    prepared arrays and returns arrays.
+    prepared arrays and returns arrays. `ours` marks further rows of ours beside the row `OURS`:
+    they are shown, and may have targets, but do not count as rivals.
     """
 
     function: str
     environment: str | None = None
     options: dict[str, Any] = field(default_factory=dict)
+    ours: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,8 +63,8 @@ class Benchmark:
 
     rivals: ClassVar[dict[str, Rival]]
     # Measures are compared (less is better in all of them); facts are only shown.
-    measures: ClassVar[Sequence[str]] = ("warm_s", "cold_s", "peak_mb")
-    facts: ClassVar[Sequence[str]] = ("cpu_s", "baseline_mb")
+    measures: ClassVar[Sequence[str]] = ("warm_s", "cold_s", "added_mb")
+    facts: ClassVar[Sequence[str]] = ("cpu_s", "peak_mb")
     # The table shows the mean of these over all runs, and the median of the others.
     averaged: ClassVar[Sequence[str]] = ()
     targets: ClassVar[Sequence[Target]] = ()

@@ -1,4 +1,4 @@
-"""Online classifiers: labelled rows as they come, against the loop a user would write and peers."""
+"""Online classifiers on streams of labelled rows, against peers and a plain NumPy loop."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from benchmarks.rivals import with_numpy
 
 
 class LabelledStream(Benchmark):
-    """A stream of rows of two classes through one learner."""
+    """One pass of an online learner over a stream of rows of two classes."""
 
     learner = "PA"
     options: dict[str, float] = {"C": 1.0}
     covariance = "none"
     batch = 20_000
-    facts = ("cpu_s", "rows_per_s", "active_share")
+    facts = ("cpu_s", "peak_mb", "rows_per_s", "active_share")
 
     def prepare(self, X, y, seed):
         order = np.random.default_rng(seed).permutation(len(X))
@@ -34,7 +34,7 @@ class LabelledStream(Benchmark):
         w = reference["w"]
         error = np.abs(result["w"] - w).max() / np.abs(w).max()
         if not error < 1e-8:
-            raise WrongAnswerError(f"w is {error:.1e} away from the loop's")
+            raise WrongAnswerError(f"w differs by {error:.1e} from the reference loop")
         return {"active_share": float(reference["n_updates"]) / len(arrays["y"])}
 
     def rates(self, measured, arrays):
@@ -55,9 +55,9 @@ class PassiveAggressive(LabelledStream):
 
 @benchmark("classify-pa-river", datasets=["classes-60"], threads=1, repeats=3)
 class PassiveAggressiveInBatches(LabelledStream):
-    """PA-I: batches of ours against river, which takes one row at a time.
+    """PA-I: ours in batches, river one row at a time.
 
-    The dicts that river takes are made before its warm run.
+    The dicts that river takes are built before its warm call.
     """
 
     rivals = {
@@ -69,7 +69,7 @@ class PassiveAggressiveInBatches(LabelledStream):
 
 @benchmark("classify-one-by-one", datasets=["classes-60"], threads=1)
 class OneByOne(LabelledStream):
-    """PA-I, each row learned when it comes: `learn_one`."""
+    """PA-I, one row at a time: `learn_one`."""
 
     rivals = {
         OURS: Rival("with_likewise:labelled_stream", options={"one_by_one": True}),
@@ -80,7 +80,7 @@ class OneByOne(LabelledStream):
 
 @benchmark("classify-one-by-one-river", datasets=["classes-60"], threads=1, repeats=3)
 class OneByOneRiver(LabelledStream):
-    """PA-I, each row learned when it comes, by both."""
+    """PA-I, one row at a time, for both."""
 
     rivals = {
         OURS: Rival("with_likewise:labelled_stream", options={"one_by_one": True}),
@@ -125,7 +125,7 @@ class FullCW(LabelledStream):
 
 @benchmark("classify-words", datasets=["20news-words"], threads=1, repeats=3)
 class Words(LabelledStream):
-    """AROW with a diagonal covariance on sparse rows: the words of 20 newsgroups, two halves."""
+    """AROW with a diagonal covariance on sparse rows: 20 newsgroups in two classes."""
 
     learner, options, covariance = "AROW", {"r": 1.0}, "diagonal"
     rivals = FULL

@@ -1,4 +1,4 @@
-"""The metrics that are one eigendecomposition: they should cost one pass over the data."""
+"""Metrics in closed form, from one eigendecomposition: they should cost one pass over the data."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ def class_centred(X: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def distance_from_white(Z: np.ndarray) -> float:
-    """Return how far the variances of centred rows are from 1; directions without any are left out.
+    """Return the largest deviation from 1 of the variances of centred rows, over all directions.
 
-    Data of lower rank than dimension cannot be white in every direction.
+    Directions without variance are left out: rank-deficient data cannot be white in them.
     """
     variances = np.linalg.eigvalsh(Z.T @ Z / len(Z))
     return float(np.minimum(np.abs(variances), np.abs(variances - 1)).max())
 
 
 class ClosedForm(Benchmark):
-    facts = ("cpu_s", "baseline_mb", "rank")
+    facts = ("cpu_s", "peak_mb", "rank")
 
-    def judge(self, L: np.ndarray, X: np.ndarray, y: np.ndarray) -> dict[str, float]:
+    def quality(self, L: np.ndarray, X: np.ndarray, y: np.ndarray) -> dict[str, float]:
         raise NotImplementedError
 
     def score(self, result, arrays, reference):
         L, X, y = result["L"], arrays["X"], arrays["y"]
         if not np.isfinite(L).all():
             raise WrongAnswerError("L is not finite")
-        return {**self.judge(L, X, y), "rank": int(np.linalg.matrix_rank(L))}
+        return {**self.quality(L, X, y), "rank": int(np.linalg.matrix_rank(L))}
 
 
 @benchmark("closed-form-whitening", datasets=DATASETS, smoke=["iris"])
 class Whitening(ClosedForm):
-    """Fit the transformation after which the data have variance 1 in every direction.
+    """Whitening: after the transformation, the data have variance 1 in every direction.
 
     `not_white` is the largest deviation of a variance from 1 (or from 0, where the data have none).
     """
@@ -49,36 +49,36 @@ class Whitening(ClosedForm):
         "scikit-learn PCA(whiten)": Rival("with_sklearn:whitening"),
         "metric-learn Covariance": Rival("with_metric_learn:covariance", "metric-learn"),
     }
-    facts = ("cpu_s", "baseline_mb", "rank", "not_white")
+    facts = ("cpu_s", "peak_mb", "rank", "not_white")
 
-    def judge(self, L, X, y):
+    def quality(self, L, X, y):
         return {"not_white": distance_from_white((X - X.mean(axis=0)) @ L.T)}
 
 
 @benchmark("closed-form-rca", datasets=DATASETS, smoke=["iris"])
 class RelevantComponents(ClosedForm):
-    """Fit the transformation after which classes have variance 1 in every direction.
+    """RCA: after the transformation, the within-class variance is 1 in every direction.
 
-    Every class is one chunk, for all. `not_white` is the largest deviation of a within-class
-    variance from 1 (or from 0, where there is none).
+    Every class is one chunk, for all packages. `not_white` is the largest deviation of a
+    within-class variance from 1 (or from 0, where there is none).
     """
 
     rivals = {
         OURS: Rival("with_likewise:fit", options={"name": "RCA"}),
         "metric-learn RCA": Rival("with_metric_learn:rca", "metric-learn"),
     }
-    facts = ("cpu_s", "baseline_mb", "rank", "not_white")
+    facts = ("cpu_s", "peak_mb", "rank", "not_white")
 
-    def judge(self, L, X, y):
+    def quality(self, L, X, y):
         return {"not_white": distance_from_white(class_centred(X, y) @ L.T)}
 
 
 @benchmark("closed-form-fda", datasets=DATASETS, smoke=["iris"])
 class Discriminant(ClosedForm):
-    """Fit the directions in which classes differ most.
+    """FDA: the directions with the largest ratio of between-class to within-class scatter.
 
-    `within_share` is the part of the scatter that is within classes, per direction of the learned
-    space; less is better, and every basis of the same space has the same.
+    `within_share` is the within-class part of the total scatter, averaged over the directions of
+    the learned subspace; less is better, and it does not depend on the basis.
     """
 
     rivals = {
@@ -86,9 +86,9 @@ class Discriminant(ClosedForm):
         "scikit-learn LDA(eigen)": Rival("with_sklearn:discriminant", options={"solver": "eigen"}),
         "scikit-learn LDA(svd)": Rival("with_sklearn:discriminant", options={"solver": "svd"}),
     }
-    facts = ("cpu_s", "baseline_mb", "rank", "within_share")
+    facts = ("cpu_s", "peak_mb", "rank", "within_share")
 
-    def judge(self, L, X, y):
+    def quality(self, L, X, y):
         total, within = ((Z @ L.T) for Z in (X - X.mean(axis=0), class_centred(X, y)))
         share = np.linalg.lstsq(total.T @ total, within.T @ within, rcond=None)[0]
         return {"within_share": float(np.trace(share)) / int(np.linalg.matrix_rank(L))}

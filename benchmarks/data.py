@@ -1,4 +1,4 @@
-"""The data that benchmarks run on, by name; ``NAME/float32`` is the same in single precision."""
+"""The data sets of the benchmarks, by name; ``NAME/float32`` is in single precision."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def plain(name: str) -> Rows:
 
 
 def mnist_pca(n_components: int, n_rows: int) -> Rows:
-    """Return the first rows of MNIST's training part on their own leading principal axes."""
+    """Return the first training rows of MNIST on their own leading principal axes."""
     dataset = load_dataset("mnist")
     X = dataset.X[:n_rows].astype(np.float64) / 255
     X -= X.mean(axis=0)
@@ -30,7 +30,7 @@ def mnist_pca(n_components: int, n_rows: int) -> Rows:
 
 
 def both_parts(name: str) -> Rows:
-    """Return the rows to learn from and, after them, those of the test."""
+    """Return the training rows, followed by the test rows."""
     dataset = load_dataset(name)
     X = np.vstack([dataset.X, dataset.X_test]).astype(np.float64)
     return X, np.concatenate([dataset.y, dataset.y_test])
@@ -42,16 +42,17 @@ def first_rows(read: Callable[[], Rows], n_rows: int) -> Rows:
 
 
 def standardised(read: Callable[[], Rows]) -> Rows:
-    """Return the features with mean 0 and variance 1, constant ones 0."""
+    """Return the features with mean 0 and variance 1; constant features become 0."""
     X, y = read()
     spread = X.std(axis=0)
     return (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1), y
 
 
 def mnist_deskewed(n_components: int, n_rows: int) -> Rows:
-    """Return the first training rows of MNIST and after them all test rows, as LMNN's paper did.
+    """Return the first training rows of MNIST followed by all test rows.
 
-    Pixels over 255, deskewed, on the leading principal axes of all training rows.
+    As in LMNN's paper: pixels over 255, deskewed, on the leading principal axes of all training
+    rows.
     """
     dataset = load_dataset("mnist")
     upright = [deskew(images.astype(np.float32) / 255) for images in (dataset.X, dataset.X_test)]
@@ -66,7 +67,7 @@ def mnist_deskewed(n_components: int, n_rows: int) -> Rows:
 def isolet(n_components: int) -> Rows:
     """Return the rows of isolet's first four parts, then those of the fifth, its test part.
 
-    They are on the leading principal axes of the former.
+    They are projected on the leading principal axes of the first four.
     """
     dataset = load_dataset("isolet")
     X = dataset.X.astype(np.float64)
@@ -78,13 +79,13 @@ def isolet(n_components: int) -> Rows:
 
 
 def stream(n_features: int, n_rows: int) -> Rows:
-    """Return rows of which two in turn make a pair, of squared distance about √n_features."""
+    """Return rows of which consecutive ones make a pair, of squared distance about √n_features."""
     X = np.random.default_rng(0).normal(size=(n_rows, n_features))
     return X * (n_features**-0.25 / np.sqrt(2)), np.arange(n_rows) // 2
 
 
 def classes(n_features: int, n_rows: int) -> Rows:
-    """Return two classes that a plane separates but for noise."""
+    """Return two classes, separated by a hyperplane up to noise."""
     random = np.random.default_rng(0)
     X = random.normal(size=(n_rows, n_features))
     noise = 0.5 * n_features**0.5 * random.normal(size=n_rows)
@@ -92,20 +93,20 @@ def classes(n_features: int, n_rows: int) -> Rows:
 
 
 def pixels(n_rows: int) -> Rows:
-    """Return the first rows of MNIST's training part as they are, from 0 to 1."""
+    """Return the pixels of the first training rows of MNIST, from 0 to 1."""
     dataset = load_dataset("mnist")
     return dataset.X[:n_rows].astype(np.float64) / 255, np.asarray(dataset.y[:n_rows])
 
 
 def words() -> Rows:
-    """Return the word counts of 20 newsgroups, each row scaled to length 1."""
+    """Return the word counts of 20 newsgroups, each row scaled to unit norm."""
     dataset = load_dataset("20news_bow")
     X = np.asarray(dataset.X, dtype=np.float64)
     length = np.sqrt(np.square(X).sum(axis=1, keepdims=True))
     return X / np.maximum(length, 1), np.asarray(dataset.y)
 
 
-# name → number of features (what the smoke version generates), and how to load it
+# name → number of features (for the generated smoke version), and the loader
 DATASETS: dict[str, tuple[int, Callable[[], Rows]]] = {
     "iris": (4, partial(plain, "iris")),
     "digits": (64, partial(plain, "digits")),
@@ -179,7 +180,7 @@ def load(name: str, *, smoke: bool = False) -> Rows:
 
 
 def generated(n_features: int) -> Rows:
-    """Return three overlapping classes in `SMOKE_ROWS` rows: needs no file, takes no time."""
+    """Return three overlapping classes in `SMOKE_ROWS` rows, without reading a file."""
     random = np.random.default_rng(0)
     y = np.arange(SMOKE_ROWS) % 3
     X = random.normal(size=(SMOKE_ROWS, n_features))

@@ -1,7 +1,7 @@
-"""The environments of rivals that cannot live beside today's scikit-learn.
+"""Environments of rivals that cannot be installed beside the current scikit-learn.
 
-Each is a virtual environment in ``.bench/envs/NAME``, made once; a stamp in it remembers what it
-was made from, so a changed list of requirements makes it anew.
+Each is a virtual environment in ``.bench/envs/NAME``, made once. A stamp in it records its
+requirements, and an environment whose requirements have changed is made again.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ ROOT = Path(__file__).resolve().parent.parent / ".bench" / "envs"
 
 @dataclass(frozen=True)
 class Environment:
-    """What a rival needs.
+    """What is installed for a rival.
 
     `build_first` is installed before the rest and makes pip build in this environment, for
-    packages whose setup script imports what it never declared. `stubs` are modules that only have
+    packages whose setup script imports undeclared dependencies. `stubs` are modules that only have
     to exist (path in site-packages → content).
     """
 
@@ -39,7 +39,7 @@ ENVIRONMENTS = {
     "metric-learn": Environment(
         ("metric-learn==0.7.0", "scikit-learn==1.7.2", "numpy==2.4.6", "scipy==1.17.1")
     ),
-    # pylmnn imports an optimiser for a search that we do not use.
+    # pylmnn imports an optimiser for a search that is not used here.
     "pylmnn": Environment(
         ("pylmnn==1.6.4", *OLD_STACK),
         stubs={"GPyOpt/__init__.py": "", "GPyOpt/methods.py": "BayesianOptimization = None\n"},
@@ -54,7 +54,7 @@ ENVIRONMENTS = {
 
 
 def python_of(name: str | None) -> Path:
-    """Return the interpreter of an environment; None is the one that runs now."""
+    """Return the interpreter of an environment; None is the current one."""
     return ROOT / name / "bin" / "python" if name else Path(sys.executable)
 
 
@@ -64,9 +64,9 @@ def is_made(name: str) -> bool:
 
 
 def make(name: str) -> str:
-    """Make an environment unless it is there, and return a sentence that says what happened."""
+    """Make an environment unless it exists, and return what was done or why it failed."""
     if is_made(name):
-        return "already there"
+        return "already made"
     environment, folder = ENVIRONMENTS[name], ROOT / name
     shutil.rmtree(folder, ignore_errors=True)
     started = time.perf_counter()
@@ -89,7 +89,7 @@ def make(name: str) -> str:
 
 
 def _base_python() -> str:
-    # The pinned releases have wheels for Python 3.11; any other interpreter is a last resort.
+    # The pinned releases have wheels for Python 3.11; the running interpreter is the fallback.
     running = f"python{sys.version_info.major}.{sys.version_info.minor}"
     found = None if running == "python3.11" else shutil.which("python3.11")
     return found or sys.executable

@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks import data, worker
-from benchmarks.base import Benchmark, WrongAnswerError
+from benchmarks.base import OURS, Benchmark, WrongAnswerError
 from benchmarks.contention import DISTURBED_CORES, Patience, call_undisturbed
-from benchmarks.process import NoResultError
+from benchmarks.process import REPEAT_S, NoResultError
 
 HERE = Path(__file__).resolve().parent
 
@@ -60,8 +60,8 @@ def run(
         "load_average": [load_before, os.getloadavg()[0]],
         "repeats": repeats,
         "seeds": 1 if smoke else len(bench.seeds),
-        # A rival that timed out needed more than this for its call, whether cold or warm.
-        "surely_s": bench.budget_s - bench.warm_below_s,
+        "budget_s": bench.budget_s,
+        "warm_below_s": bench.warm_below_s,
         "smoke": smoke,
         "rows": rows,
     }
@@ -84,7 +84,7 @@ def _run_dataset(
     except (OSError, ValueError) as error:
         _log(f"{bench.name} · {dataset}: no data ({error})")
         return [
-            _row(dataset, None, name, [], NoResultError("no data", str(error)))
+            _row(bench, dataset, None, name, [], NoResultError("no data", str(error)))
             for name in bench.rivals
         ]
     runs: dict[str, list[dict]] = {name: [] for name in bench.rivals}
@@ -105,6 +105,7 @@ def _run_dataset(
                         threads=bench.threads,
                         budget_s=bench.budget_s,
                         warm_below_s=bench.warm_below_s,
+                        repeat_s=0 if smoke else REPEAT_S,
                         patience=patience,
                     )
                     measured |= bench.score(result, arrays, reference)
@@ -117,26 +118,35 @@ def _run_dataset(
                     runs[name].append(measured)
                 _log(f"{bench.name} · {dataset} · {name}: {_summary(name, runs, ended)}")
     return [
-        _row(dataset, X.shape, name, runs[name], ended.get(name), bench.averaged)
-        for name in bench.rivals
+        _row(bench, dataset, X.shape, name, runs[name], ended.get(name)) for name in bench.rivals
     ]
 
 
 def _row(
+    bench: Benchmark,
     dataset: str,
     shape: tuple | None,
     name: str,
     runs: list[dict],
     ended: NoResultError | None,
-    averaged: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return one row of the table: medians, means and ranges over the undisturbed runs, if any."""
-    row = {"dataset": dataset, "shape": shape, "rival": name, "status": "ok", "detail": ""}
+    """Return one row of the table: medians, means and ranges over the undisturbed runs, if any.
+
+    The lower bounds of a rival that timed out hold for all its runs, those that ended included.
+    """
+    ours = name == OURS or bench.rivals[name].ours
+    row = {"dataset": dataset, "shape": shape, "rival": name, "ours": ours}
+    row |= {"status": "ok", "detail": ""}
     if ended:
-        return {**row, "status": ended.status, "detail": str(ended), "values": {}}
+        bounds = {
+            key: min([bound, *(run[key] for run in runs)])
+            for key, bound in ended.lower_bounds.items()
+        }
+        ending = {"status": ended.status, "detail": str(ended), "lower_bounds": bounds}
+        return {**row, **ending, "values": {}}
     undisturbed = [run for run in runs if run["others_cores"] <= DISTURBED_CORES] or runs
     numbers = {
-        key: [run[key] for run in (runs if key in averaged else undisturbed)]
+        key: [run[key] for run in (runs if key in bench.averaged else undisturbed)]
         for key in runs[0]
         if key != "versions"
     }

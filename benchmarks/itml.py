@@ -20,15 +20,15 @@ SWEEPS = 50
 class ITML(Benchmark):
     """50 sweeps of cyclic Bregman projections over 2000 pairs with the same bounds and order.
 
-    `difference` is the largest of M to the loop of the formula in NumPy, as a share of M's largest
-    entry; more than 1e-6 is a wrong answer.
+    `difference` is the largest deviation of M from a NumPy loop of the formula, relative to M's
+    largest entry; more than 1e-6 is a wrong answer.
     """
 
     rivals = {
         OURS: Rival("with_likewise:itml"),
         "metric-learn ITML": Rival("with_metric_learn:itml_pairs", "metric-learn"),
     }
-    facts = ("cpu_s", "baseline_mb", "pairs_per_s", "difference")
+    facts = ("cpu_s", "peak_mb", "pairs_per_s", "difference")
     targets = tuple(
         Target(dataset, "warm_s", times=20)
         for dataset in ("standard-digits", "standard-letter-5000", "mnist-pca-164")
@@ -39,17 +39,17 @@ class ITML(Benchmark):
 
         pairs, same = random_pairs(y, N_PAIRS, random_state=seed)
         distance = np.linalg.norm(X[pairs[:, 0]] - X[pairs[:, 1]], axis=1)
-        told = distance > 0
+        distinct = distance > 0
         return {
             "X": X,
-            "pairs": pairs[told],
-            "same": same[told],
-            "bounds": np.percentile(distance[told], [5, 95]),
+            "pairs": pairs[distinct],
+            "same": same[distinct],
+            "bounds": np.percentile(distance[distinct], [5, 95]),
             "sweeps": np.asarray(SWEEPS),
         }
 
     def reference(self, arrays):
-        """Return M after the same sweeps of the loop that anybody would write."""
+        """Return M after the same sweeps of a plain NumPy loop."""
         pairs, same = arrays["pairs"], arrays["same"]
         order = np.concatenate([np.flatnonzero(same), np.flatnonzero(~same)])
         V = arrays["X"][pairs[order, 0]] - arrays["X"][pairs[order, 1]]
@@ -69,7 +69,7 @@ class ITML(Benchmark):
     def score(self, result, arrays, reference):
         difference = float(np.abs(result["M"] - reference).max() / np.abs(reference).max())
         if not difference < 1e-6:
-            raise WrongAnswerError(f"M is {difference:.1e} away from the loop's")
+            raise WrongAnswerError(f"M differs by {difference:.1e} from the reference loop")
         return {"difference": difference}
 
     def rates(self, measured, arrays):

@@ -1,4 +1,4 @@
-"""Online metric learning: a stream of pairs, exactly, against the loop a user would write."""
+"""Online metric learning on streams of pairs, against a plain NumPy loop."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ WIDTHS = (16, 64, 164, 256, 768)
 
 
 class PairStream(Benchmark):
-    """A stream of pairs through PALS or PA-I."""
+    """One pass of PALS or PA-I over a stream of pairs."""
 
     variant = "PALS"
     C = 1.0
     psd = "end"
-    most_pairs: dict[int, int] = {}
+    max_pairs: dict[int, int] = {}
     flops_per_pair = 4  # times d²
-    facts = ("cpu_s", "pairs_per_s", "active_share", "dgemm_share")
+    facts = ("cpu_s", "peak_mb", "pairs_per_s", "active_share", "dgemm_share")
 
     def prepare(self, X, y, seed):
         random = np.random.default_rng(seed)
-        n_pairs = min(len(X) // 2, self.most_pairs.get(X.shape[1], len(X)))
+        n_pairs = min(len(X) // 2, self.max_pairs.get(X.shape[1], len(X)))
         M, b, same = self.start(X[: 2 * n_pairs], random)
         options = {"variant": self.variant, "C": self.C, "psd": self.psd}
         return {"X": X[: 2 * n_pairs], "same": same, "M": M, "b": np.asarray(b)} | {
@@ -30,7 +30,7 @@ class PairStream(Benchmark):
         }
 
     def start(self, X, random):
-        """Return the model before the first pair, and the answers: here at random."""
+        """Return the initial M and b, and the labels of the pairs: here at random."""
         d = X.shape[1]
         return np.zeros((d, d)), 0.0, random.random(len(X) // 2) < 0.5
 
@@ -40,7 +40,7 @@ class PairStream(Benchmark):
     def score(self, result, arrays, reference):
         error = np.abs(result["M"] - reference["M"]).max() / np.abs(reference["M"]).max()
         if not error < 1e-8:
-            raise WrongAnswerError(f"M is {error:.1e} away from the loop's")
+            raise WrongAnswerError(f"M differs by {error:.1e} from the reference loop")
         return {"active_share": float(result["n_updates"]) / len(arrays["same"])}
 
     def rates(self, measured, arrays):
@@ -50,7 +50,7 @@ class PairStream(Benchmark):
 
 
 def streams(*times):
-    """Return the targets of the widths in turn."""
+    """Return one target per number of features."""
     return tuple(
         Target(f"stream-{width}", "warm_s", times=wanted)
         for width, wanted in zip(WIDTHS, times, strict=True)
@@ -67,9 +67,9 @@ RIVALS = {
 
 @benchmark("pairs-all-update", datasets=[*DATASETS, *SINGLE], threads=1)
 class AllUpdate(PairStream):
-    """PALS (-): every pair changes the model; the constraints are applied at the end.
+    """PALS (-): every pair is an update; the constraints are applied at the end.
 
-    `dgemm_share` counts 4d² operations a pair, as a share of this run's matrix-product rate.
+    `dgemm_share` counts 4d² operations per pair, as a share of this run's matrix-product rate.
     """
 
     rivals = RIVALS
@@ -78,9 +78,9 @@ class AllUpdate(PairStream):
 
 @benchmark("pairs-few-update", datasets=[*DATASETS, *SINGLE], threads=1)
 class FewUpdate(PairStream):
-    """PA-I (-), from a model that is mostly right: few pairs change it.
+    """PA-I (-), from a model that is mostly right: few pairs are updates.
 
-    `dgemm_share` counts 2d² operations a pair, as a share of this run's matrix-product rate.
+    `dgemm_share` counts 2d² operations per pair, as a share of this run's matrix-product rate.
     """
 
     rivals = RIVALS
@@ -94,7 +94,7 @@ class FewUpdate(PairStream):
         difference = X[0::2] - X[1::2]
         length2 = np.square(difference).sum(axis=1)
         # At this start a pair of the usual length is on the threshold b. Lengths of one half and
-        # of twice that are right by more than the margin; every twentieth answer is wrong.
+        # of twice that are right by more than the margin; every twentieth label is wrong.
         same = random.random(len(length2)) < 0.5
         wanted = np.where(same, 0.25, 4.0) * np.median(length2)
         X[1::2] = X[0::2] - difference * np.sqrt(wanted / length2)[:, None]
@@ -104,20 +104,20 @@ class FewUpdate(PairStream):
 
 @benchmark("pairs-all-projected", datasets=DATASETS, threads=1, repeats=3)
 class AllProjected(PairStream):
-    """PALS (+): every pair changes the model, and the constraints are applied after each."""
+    """PALS (+): every pair is an update, and the constraints are applied after each."""
 
     rivals = RIVALS
     psd = "each"
-    most_pairs = {16: 4000, 64: 2000, 164: 800, 256: 500, 768: 128}
-    facts = ("cpu_s", "pairs_per_s", "active_share")
+    max_pairs = {16: 4000, 64: 2000, 164: 800, 256: 500, 768: 128}
+    facts = ("cpu_s", "peak_mb", "pairs_per_s", "active_share")
     targets = streams(5, 10, 10, 10, 15)
 
 
 @benchmark("pairs-all-update-2", datasets=DATASETS, threads=2)
 class AllUpdateOnTwoThreads(AllUpdate):
-    """The same with two threads for everybody.
+    """As `pairs-all-update`, with two threads for all.
 
-    Ours gives the same bits on any number of cores, and so keeps the products of a block on one.
+    Ours gives the same bits with any number of threads, so each block's products use one.
     """
 
     targets = ()
@@ -125,7 +125,7 @@ class AllUpdateOnTwoThreads(AllUpdate):
 
 @benchmark("pairs-few-update-2", datasets=DATASETS, threads=2)
 class FewUpdateOnTwoThreads(FewUpdate):
-    """The same with two threads for everybody."""
+    """As `pairs-few-update`, with two threads for all."""
 
     targets = ()
 
@@ -135,34 +135,34 @@ EMBEDDINGS = ["stream-384", "stream-768", "stream-1536"]
 
 @benchmark("pairs-embeddings", datasets=EMBEDDINGS, threads=1, repeats=3)
 class Embeddings(AllUpdate):
-    """The widths of embeddings of texts and images, every pair an update; memory counts too."""
+    """Numbers of features as of text and image embeddings; every pair is an update."""
 
     targets = ()
 
 
 @benchmark("pairs-embeddings-few", datasets=EMBEDDINGS, threads=1, repeats=3)
 class EmbeddingsFewUpdate(FewUpdate):
-    """The same where few pairs change the model."""
+    """As `pairs-embeddings`, where few pairs are updates."""
 
     targets = ()
 
 
 @benchmark("pairs-one-by-one", datasets=["stream-64"], threads=1)
 class OneByOne(PairStream):
-    """PALS (-), each pair learned when it comes: `learn_pair`."""
+    """PALS (-), one pair at a time: `learn_pair`."""
 
     rivals = {
         OURS: Rival("with_likewise:pairs_one_by_one"),
         "NumPy, one by one": Rival("with_numpy:pair_stream"),
     }
-    most_pairs = {64: 20_000}
-    facts = ("cpu_s", "pairs_per_s", "active_share")
+    max_pairs = {64: 20_000}
+    facts = ("cpu_s", "peak_mb", "pairs_per_s", "active_share")
     targets = (Target("stream-64", "warm_s", times=3),)
 
 
 @benchmark("kernel-pola", datasets=["digits"], threads=1, repeats=1)
 class KernelPOLA(Benchmark):
-    """POLA with the kernel exp(-γ‖x - z‖²): 2000 pairs of handwritten digits, as they come.
+    """POLA with the kernel exp(-γ‖x - z‖²) on a stream of 2000 pairs of handwritten digits.
 
     The rival rebuilds its Gram matrix at every update.
     """
@@ -171,7 +171,7 @@ class KernelPOLA(Benchmark):
         OURS: Rival("with_likewise:kernel_pola"),
         "NumPy, Gram matrix rebuilt": Rival("with_numpy:kernel_pola"),
     }
-    facts = ("cpu_s", "updates")
+    facts = ("cpu_s", "peak_mb", "n_updates")
     targets = (Target("digits", "warm_s", times=10),)
 
     def prepare(self, X, y, seed):
@@ -195,5 +195,5 @@ class KernelPOLA(Benchmark):
     def score(self, result, arrays, reference):
         error = np.abs(result["distance"] - reference["distance"]).max()
         if not error < 1e-6 * reference["distance"].max():
-            raise WrongAnswerError(f"Distances are {error:.1e} away from the other's")
-        return {"updates": int(result["n_updates"])}
+            raise WrongAnswerError(f"distances differ by {error:.1e} from the reference loop")
+        return {"n_updates": int(result["n_updates"])}

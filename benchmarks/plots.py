@@ -1,4 +1,4 @@
-"""Pictures for the page: how what was measured grows."""
+"""Figures of the page: how measured times grow."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Results = dict[str, Any]
 
 
 def growth(results: Results) -> dict[str, list[tuple[float, float]]]:
-    """Return the points of each curve of a benchmark that has some."""
+    """Return the points of each curve."""
     plot = results["plot"]
     rows = [r for r in results["rows"] if r["rival"] == OURS and r["status"] == "ok"]
     return {
@@ -26,13 +26,13 @@ def growth(results: Results) -> dict[str, list[tuple[float, float]]]:
 
 
 def fitted_power(points: list[tuple[float, float]]) -> float:
-    """Return the exponent of the power law nearest to some points."""
+    """Return the exponent of the power law fitted to some points."""
     x, y = np.log(np.array(points)).T
     return float(np.polyfit(x, y, 1)[0])
 
 
 def draw(results: Results, path: Path, label: Any) -> None:
-    """Draw each curve, and a straight line of the power that it should have."""
+    """Draw each curve, and the line of its expected power law."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -46,11 +46,11 @@ def draw(results: Results, path: Path, label: Any) -> None:
         power = results["plot"]["powers"][measure]
         measured = f"{label(measure)}, measured power {fitted_power(points):.2f}"
         (line,) = axes.plot(x, y, "o-", label=measured)
-        # Through the middle point, so that either end shows if growth is faster or slower.
+        # Through the middle point, so that deviations show at both ends.
         middle = len(x) // 2
         ideal = y[middle] * (x / x[middle]) ** power
         axes.plot(x, ideal, "--", color=line.get_color(), alpha=0.5, label=f"power {power:g}")
     axes.legend()
     axes.grid(alpha=0.3, which="both")
-    with rc_context({"svg.hashsalt": "likewise"}):  # one drawing, one file
+    with rc_context({"svg.hashsalt": "likewise"}):  # the same figure gives the same file
         figure.savefig(path, metadata={"Date": None})

@@ -1,4 +1,4 @@
-"""Class-filtered radius search, the step that dominates LMNN."""
+"""Radius search among the other classes, the step that dominates LMNN."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ N_TARGETS = 3
     repeats=7,
 )
 class RadiusSearch(Benchmark):
-    """All pairs of different class that are closer than the row's own radius.
+    """All pairs of different classes that are closer than the row's own radius.
 
-    The squared radius of a row is 1 + the largest of its 3 target-neighbour squared distances, at
-    the scale where the median squared target distance is 1: LMNN's first impostor search. A result
-    counts only if it is the same set of pairs as the definition's; pairs so close to the radius
-    that rounding decides (1e-9 of it, 1e-5 in single precision) may fall on either side, and
-    `on_the_edge` counts how many did. Letter has integer features, so it has many exact ties.
+    The squared radius of a row is 1 + the largest of the squared distances to its 3 targets, at the
+    scale where the median of these is 1: LMNN's first impostor search. A result must be the set of
+    pairs of the definition; only pairs within rounding of the radius (1e-9 of it, 1e-5 in single
+    precision) may be in it or not, and `on_the_edge` counts how many differ. Letter has integer
+    features, and so many exact ties.
     """
 
     rivals = {
@@ -33,7 +33,7 @@ class RadiusSearch(Benchmark):
         "NumPy blocks": Rival("with_numpy:radius_search"),
         "NumPy blocks, tuned": Rival("with_numpy:radius_search_tuned"),
     }
-    facts = ("cpu_s", "baseline_mb", "pairs", "on_the_edge")
+    facts = ("cpu_s", "peak_mb", "pairs", "on_the_edge")
     targets = (
         Target("letter*", "warm_s", times=3),
         Target("mnist*", "warm_s", times=2),
@@ -45,7 +45,7 @@ class RadiusSearch(Benchmark):
         for label in np.unique(y):
             rows = np.flatnonzero(y == label)
             search = NearestNeighbors(n_neighbors=N_TARGETS).fit(X[rows])
-            target_sqdist[rows] = search.kneighbors()[0] ** 2  # no argument: never one's own
+            target_sqdist[rows] = search.kneighbors()[0] ** 2  # excludes the row itself
         scale = 1 / np.median(target_sqdist)
         Z = (X - X.mean(axis=0)) * X.dtype.type(np.sqrt(scale))
         radius2 = 1 + scale * target_sqdist.max(axis=1)
@@ -69,9 +69,9 @@ class RadiusSearch(Benchmark):
         inside, on_edge = reference
         found = result["rows"].astype(np.int64) * len(arrays["Z"]) + result["cols"]
         if len(np.unique(found)) < len(found):
-            raise WrongAnswerError("a pair is given twice")
+            raise WrongAnswerError("a pair occurs twice")
         differing = np.setxor1d(found, inside, assume_unique=True)
         wrong = np.setdiff1d(differing, on_edge, assume_unique=True)
         if len(wrong):
-            raise WrongAnswerError(f"{len(wrong)} of {len(inside)} pairs missing or too many")
+            raise WrongAnswerError(f"{len(wrong)} of {len(inside)} pairs are missing or extra")
         return {"pairs": len(found), "on_the_edge": len(differing)}

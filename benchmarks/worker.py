@@ -8,6 +8,7 @@ left to raise: the last line of the traceback is what the table shows.
 import importlib.metadata
 import importlib.util
 import json
+import os
 import platform
 import sys
 import time
@@ -25,6 +26,7 @@ REPORTED = [
     "pyDML",
     "river",
 ]
+MAX_CALLS = 1000
 
 
 def main(job_path):
@@ -34,34 +36,51 @@ def main(job_path):
         data = {name: archive[name] for name in archive.files}
 
     started = time.perf_counter()
+    report(job, {"import_started": started})
     call = function_of(job["file"], job["function"])(threads=job["threads"], **job["options"])
     import_s = time.perf_counter() - started
     baseline_mb = peak_memory_mb()
 
+    report(job, {"import_s": import_s, "call_started": time.perf_counter()})
     result, first_s, cpu_s = timed(call, data)
     peak_mb = peak_memory_mb()
+    cold = {"cold_s": import_s + first_s}
+    report(job, cold)
     np.savez(job["result"], **result)
     del result
 
-    warm_s = first_s
-    # Beyond this a second call would double the bill and tell nothing new.
+    warm_s, calls = first_s, []
     if first_s < job["warm_below_s"]:
-        # A call of milliseconds is made several times: one of them may meet an interrupt.
-        calls = [timed(call, data)[1:] for _ in range(max(1, min(9, int(0.3 / first_s))))]
+        started = time.perf_counter()
+        report(job, dict(cold, warm_started=started))
+        calls.append(timed(call, data)[1:])
+        report(job, cold)
+        # The median of many short calls: one of them may meet an interrupt.
+        while time.perf_counter() - started < job["repeat_s"] and len(calls) < MAX_CALLS:
+            calls.append(timed(call, data)[1:])
         warm_s, cpu_s = sorted(calls)[len(calls) // 2]
 
     reply = {
-        "cold_s": import_s + first_s,
+        **cold,
         "import_s": import_s,
         "warm_s": warm_s,
+        "warm_calls": len(calls),
         "cpu_s": cpu_s,
         "peak_mb": peak_mb,
         "baseline_mb": baseline_mb,
+        "added_mb": peak_mb - baseline_mb,
         "product_flops": product_rate(),
         "versions": versions(),
     }
     with open(job["reply"], "w") as file:
         json.dump(reply, file)
+
+
+def report(job, progress):
+    """Replace the progress file, from which bounds follow where this process is stopped."""
+    with open(job["progress"] + ".new", "w") as file:
+        json.dump(progress, file)
+    os.replace(job["progress"] + ".new", job["progress"])
 
 
 def function_of(path, name):

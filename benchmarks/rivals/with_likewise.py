@@ -1,4 +1,7 @@
-"""Ours."""
+"""likewise itself.
+
+Each function imports all that its calls need, so that no call is charged with an import.
+"""
 
 
 def radius_search(threads):
@@ -24,34 +27,22 @@ def fit(threads, name):
     return fit_one
 
 
-def _pa_metric(data):
-    from likewise import PAMetric
-
-    return PAMetric(
-        str(data["variant"]),
-        float(data["C"]),
-        psd=str(data["psd"]),
-        init=(data["M"], float(data["b"])),
-        scale=1.0,
-    )
-
-
 def lmnn(threads, max_iter=500):
     import warnings
 
-    import likewise
+    from likewise import LMNN
 
     def fit(data):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a fit that is cut short on purpose says so
-            model = likewise.LMNN(3, max_iter=max_iter, n_jobs=threads)
+            warnings.simplefilter("ignore")  # a fit that is stopped early on purpose warns
+            model = LMNN(3, max_iter=max_iter, n_jobs=threads)
             return {"L": model.fit(data["X"], data["y"]).components_}
 
     return fit
 
 
 def lmnn_parts(threads, max_iter):
-    """Fit, and note how long the searches and all else take."""
+    """Fit, and time the impostor searches and the rest of the steps."""
     import time
 
     from likewise import neighbors
@@ -89,67 +80,67 @@ def lmnn_parts(threads, max_iter):
 
 
 def lmnn_votes(threads, n_passes=1):
-    """Decide by 3 neighbours."""
-    import likewise
+    """Predict by 3 nearest neighbours."""
+    from likewise import LMNN, MetricKNN
 
-    def decide(data):
-        metric = likewise.LMNN(3, n_passes=n_passes, n_jobs=threads)
-        voter = likewise.MetricKNN(3, metric=metric, n_jobs=threads)
-        return {"labels": voter.fit(data["X"], data["y"]).predict(data["X_test"])}
+    def predict(data):
+        metric = LMNN(3, n_passes=n_passes, n_jobs=threads)
+        knn = MetricKNN(3, metric=metric, n_jobs=threads)
+        return {"labels": knn.fit(data["X"], data["y"]).predict(data["X_test"])}
 
-    return decide
+    return predict
 
 
 def multi_metric_votes(threads):
-    """Decide by 3 neighbours, each class with its metric; a fifth of the rows ends the learning."""
-    import likewise
+    """Predict by 3 nearest neighbours, one metric per class, with early stopping."""
+    from likewise import MultiMetricLMNN
 
-    def decide(data):
-        voter = likewise.MultiMetricLMNN(3, validation_fraction=0.2, random_state=0, n_jobs=threads)
-        return {"labels": voter.fit(data["X"], data["y"]).predict(data["X_test"])}
+    def predict(data):
+        knn = MultiMetricLMNN(3, validation_fraction=0.2, random_state=0, n_jobs=threads)
+        return {"labels": knn.fit(data["X"], data["y"]).predict(data["X_test"])}
 
-    return decide
+    return predict
 
 
 def euclidean_votes(threads):
-    """Decide by 3 neighbours in the features as they are."""
-    import likewise
+    """Predict by 3 nearest neighbours in the original features."""
+    from likewise import MetricKNN
 
-    def decide(data):
-        voter = likewise.MetricKNN(3, n_jobs=threads).fit(data["X"], data["y"])
-        return {"labels": voter.predict(data["X_test"])}
+    def predict(data):
+        knn = MetricKNN(3, n_jobs=threads).fit(data["X"], data["y"])
+        return {"labels": knn.predict(data["X_test"])}
 
-    return decide
+    return predict
 
 
 def lmnn_energy(threads):
-    """Decide by the energy, as in the paper."""
-    import likewise
+    """Predict by the energy rule, as in the paper."""
+    from likewise import LMNN, EnergyClassifier
 
-    def decide(data):
-        judge = likewise.EnergyClassifier(likewise.LMNN(3, n_jobs=threads), n_jobs=threads)
-        return {"labels": judge.fit(data["X"], data["y"]).predict(data["X_test"])}
+    def predict(data):
+        energy = EnergyClassifier(LMNN(3, n_jobs=threads), n_jobs=threads)
+        return {"labels": energy.fit(data["X"], data["y"]).predict(data["X_test"])}
 
-    return decide
+    return predict
 
 
 def lmnn_energy_chosen(threads):
-    """Decide by the energy, with passes, targets and sums that did best on rows held out."""
+    """Predict by the energy rule, its settings chosen by the error on held-out rows."""
     import time
 
     from sklearn.frozen import FrozenEstimator
 
-    import likewise
+    from likewise import LMNN, EnergyClassifier
 
-    def decide(data):
+    def predict(data):
         held = data["held"]
-        X, y, asked, known = data["X"][~held], data["y"][~held], data["X"][held], data["y"][held]
+        X, y, X_held, y_held = data["X"][~held], data["y"][~held], data["X"][held], data["y"][held]
         errors = {}
         for n_passes in (1, 3):
-            metric = FrozenEstimator(likewise.LMNN(3, n_passes=n_passes, n_jobs=threads).fit(X, y))
+            metric = FrozenEstimator(LMNN(3, n_passes=n_passes, n_jobs=threads).fit(X, y))
             for targets in ("euclidean", "learned"):
                 for invaders in (True, False):
-                    judge = likewise.EnergyClassifier(
+                    energy = EnergyClassifier(
                         metric,
                         n_neighbors=3,
                         push=0.5,
@@ -159,39 +150,47 @@ def lmnn_energy_chosen(threads):
                         n_jobs=threads,
                     ).fit(X, y)
                     choice = n_passes, targets, invaders
-                    errors[choice] = float((judge.predict(asked) != known).mean())
+                    errors[choice] = float((energy.predict(X_held) != y_held).mean())
         n_passes, targets, invaders = min(errors, key=errors.__getitem__)
         started = time.perf_counter()
-        metric = likewise.LMNN(3, n_passes=n_passes, n_jobs=threads)
-        judge = likewise.EnergyClassifier(
-            metric, targets=targets, invaders=invaders, n_jobs=threads
-        )
-        labels = judge.fit(data["X"], data["y"]).predict(data["X_test"])
+        metric = LMNN(3, n_passes=n_passes, n_jobs=threads)
+        energy = EnergyClassifier(metric, targets=targets, invaders=invaders, n_jobs=threads)
+        labels = energy.fit(data["X"], data["y"]).predict(data["X_test"])
         chosen = f"{n_passes} passes, {targets} targets, invaders {invaders}"
         return {"labels": labels, "final_s": time.perf_counter() - started, "chosen": chosen}
 
-    return decide
+    return predict
 
 
 def pair_stream(threads):
     import numpy as np
 
+    from likewise import PAMetric
+
     def learn(data):
         pairs = np.arange(len(data["X"])).reshape(-1, 2)
-        model = _pa_metric(data).partial_fit_pairs(data["X"], pairs, data["same"])
+        model = PAMetric(**_pa_options(data)).partial_fit_pairs(data["X"], pairs, data["same"])
         return {"M": model._state.dense(), "n_updates": model.n_updates_}
 
     return learn
 
 
 def pairs_one_by_one(threads):
+    from likewise import PAMetric
+
     def learn(data):
-        model = _pa_metric(data)
+        model = PAMetric(**_pa_options(data))
         for a, b, same in zip(data["X"][0::2], data["X"][1::2], data["same"].tolist(), strict=True):
             model.learn_pair(a, b, same)
         return {"M": model._state.dense(), "n_updates": model.n_updates_}
 
     return learn
+
+
+def _pa_options(data):
+    start = data["M"], float(data["b"])
+    variant, psd = str(data["variant"]), str(data["psd"])
+    return {"variant": variant, "C": float(data["C"]), "psd": psd, "init": start, "scale": 1.0}
 
 
 def kernel_pola(threads):
@@ -254,13 +253,15 @@ def labelled_stream(threads, one_by_one=False):
     import numpy as np
     import scipy.sparse as sp
 
-    import likewise
+    from likewise import AROW, CW, PA, PAM
+
+    learners = {"AROW": AROW, "CW": CW, "PA": PA, "PAM": PAM}
 
     def learn(data):
         options = {name: float(data[name]) for name in ("C", "r", "eta") if name in data}
         if data["covariance"] != "none":
             options["covariance"] = str(data["covariance"])
-        model = getattr(likewise, str(data["learner"]))(**options)
+        model = learners[str(data["learner"])](**options)
         y, batch = data["y"], int(data["batch"])
         if one_by_one:
             for x, label in zip(data["X"], y.tolist(), strict=True):
@@ -297,8 +298,10 @@ def doublet_svm(threads):
 def margin_fit(threads, name, **options):
     import likewise
 
+    estimator = getattr(likewise, name)
+
     def fit_one(data):
-        model = getattr(likewise, name)(n_jobs=threads, **options).fit(data["X"], data["y"])
+        model = estimator(n_jobs=threads, **options).fit(data["X"], data["y"])
         return {"L": model.components_, "gap": model.duality_gap_, "n_iter": model.n_iter_}
 
     return fit_one

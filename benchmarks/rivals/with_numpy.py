@@ -1,12 +1,13 @@
-"""Plain NumPy: what a user would write, and what one would write after a day of profiling."""
+"""Plain NumPy: the loops that a user would write, and tuned versions of them."""
 
 from concurrent.futures import ThreadPoolExecutor
+from statistics import NormalDist
 
 import numpy as np
 
 
 def radius_search(threads, block=128):
-    """Blocks of the distance matrix by a matrix product, a mask, its non-zeros."""
+    """Blocks of the distance matrix by a matrix product, a mask and its non-zeros."""
 
     def search(data):
         Z, labels, radius2 = data["Z"], data["labels"], data["radius2"]
@@ -27,7 +28,7 @@ def radius_search(threads, block=128):
 
 
 def radius_search_tuned(threads, block=128):
-    """The norms ride in the product, labels are read only for hits, blocks go to threads.
+    """The norms are part of the product, labels are read only for hits, blocks run in threads.
 
     One pass over each block of the distance matrix instead of six.
     """
@@ -59,7 +60,7 @@ def radius_search_tuned(threads, block=128):
 
 
 def pair_stream(threads):
-    """The loop that a user would write: the quadratic form, and more only on an update."""
+    """The plain loop: the quadratic form, and the rest only on an update."""
 
     def learn(data):
         M, b = data["M"].copy(), float(data["b"])
@@ -85,7 +86,7 @@ def pair_stream(threads):
 
 
 def kernel_pola(threads):
-    """POLA over the pairs learned so far, M = Σ A_ij δ_i δ_jᵀ; the Gram matrix is built anew.
+    """POLA over the pairs learned so far, M = Σ A_ij δ_i δ_jᵀ; the Gram matrix is rebuilt.
 
     The eigenvalues of M are those of RᵀAR where RRᵀ is the Gram matrix of the differences δ.
     """
@@ -128,7 +129,7 @@ def kernel_pola(threads):
 
 
 def labelled_stream(threads):
-    """The loop that a user would write for PA-I, PAM-I, AROW or CW, on dense or sparse rows."""
+    """The plain loop of PA-I, PAM-I, AROW or CW, on dense or sparse rows."""
     step_of = {"PA": _capped, "PAM": _capped, "AROW": _regularised, "CW": _confident}
 
     def learn(data):
@@ -186,8 +187,6 @@ def _regularised(data):
 
 
 def _confident(data):
-    from statistics import NormalDist
-
     phi = NormalDist().inv_cdf(float(data["eta"]))
 
     def step(m, u):

@@ -1,4 +1,4 @@
-"""pyDML, in an environment of its time."""
+"""pyDML, in an environment with an older stack."""
 
 
 def lmnn(threads, n_neighbors=3):
@@ -15,7 +15,7 @@ def mcml(threads):
     from dml import MCML
 
     def fit(data):
-        # Where rounding made an eigenvalue of M negative, its root is imaginary, and tiny.
+        # Where rounding made an eigenvalue of M negative, its root is imaginary and tiny.
         return {"L": np.real(MCML().fit(data["X"], data["y"]).transformer())}
 
     return fit

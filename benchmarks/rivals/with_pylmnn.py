@@ -1,4 +1,4 @@
-"""pylmnn, in an environment of its time."""
+"""pylmnn, in an environment with an older stack."""
 
 
 def lmnn(threads, n_neighbors=3):

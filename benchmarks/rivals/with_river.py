@@ -9,7 +9,7 @@ def passive_aggressive(threads):
     kept = {}
 
     def learn(data):
-        if not kept:  # what river takes is made once, and not a part of the warm run
+        if not kept:  # the dicts are built once, and are no part of the warm call
             names = range(data["X"].shape[1])
             kept["events"] = [dict(zip(names, row, strict=True)) for row in data["X"].tolist()]
             kept["y"] = (data["y"] > 0).tolist()

@@ -1,13 +1,13 @@
-"""scikit-learn, used as someone who knows it would."""
+"""scikit-learn, with its fastest way to each result."""
 
 import numpy as np
 
 
 def radius_search(threads, group=256):
-    """`radius_neighbors` takes one radius, so rows go in groups of similar radius.
+    """`radius_neighbors` takes one radius, so rows are grouped by radius.
 
-    The quickest of what was tried: one call with the largest radius, one call a class, trees
-    (which also take a radius a row), and these groups with any of its algorithms.
+    The fastest of one call with the largest radius, one call per class, trees (which also take one
+    radius per row), and these groups with any of its algorithms.
     """
     from sklearn.neighbors import NearestNeighbors
 
@@ -17,10 +17,10 @@ def radius_search(threads, group=256):
         by_radius = np.argsort(radius2)
         parts = []
         for start in range(0, len(Z), group):
-            asked = by_radius[start : start + group]
-            radius = np.nextafter(np.sqrt(radius2[asked[-1]]), np.inf)
-            distance, found = neighbors.radius_neighbors(Z[asked], radius)
-            rows = np.repeat(asked, [len(cols) for cols in found])
+            queries = by_radius[start : start + group]
+            radius = np.nextafter(np.sqrt(radius2[queries[-1]]), np.inf)
+            distance, found = neighbors.radius_neighbors(Z[queries], radius)
+            rows = np.repeat(queries, [len(cols) for cols in found])
             cols, sqdist = np.concatenate(found), np.concatenate(distance) ** 2
             keep = (sqdist < radius2[rows]) & (labels[rows] != labels[cols])
             parts.append((rows[keep], cols[keep], sqdist[keep]))
@@ -35,7 +35,7 @@ def whitening(threads):
 
     def fit(data):
         pca = PCA(whiten=True).fit(data["X"])
-        # Its transform does the same where there is no variance to divide by.
+        # As its transform does where the variance is 0.
         spread = np.sqrt(pca.explained_variance_)
         spread = np.maximum(spread, np.finfo(spread.dtype).eps)
         return {"L": pca.components_ / spread[:, None]}

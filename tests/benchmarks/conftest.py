@@ -19,19 +19,21 @@ def good(threads):
 def hungry(threads, megabytes):
     return lambda data: {"total": np.ones(megabytes * 125_000).sum()}
 
-def slow_once(threads):
+def sleeping(threads, seconds=60, first=None, every_tenth=None):
     calls = []
     def work(data):
         calls.append(None)
-        time.sleep(0.3 if len(calls) == 1 else 0)
+        if len(calls) == 1 and first is not None:
+            time.sleep(first)
+        elif len(calls) % 10 == 0 and every_tenth is not None:
+            time.sleep(every_tenth)
+        else:
+            time.sleep(seconds)
         return {"total": data["X"].sum()}
     return work
 
 def wrong(threads):
     return lambda data: {"total": data["X"].sum() + 1}
-
-def sleeping(threads):
-    return lambda data: time.sleep(60)
 
 def raising(threads):
     def work(data):

@@ -39,7 +39,7 @@ def test_an_environment_is_made_once_and_again_when_its_list_changes(installs, m
     stubs = {"stub_only/part.py": ""}
     monkeypatch.setitem(ENVIRONMENTS, "small", Environment(("first==1",), stubs=stubs))
     assert make("small").startswith("made in")
-    assert make("small") == "already there"
+    assert make("small") == "already made"
     monkeypatch.setitem(
         ENVIRONMENTS, "small", Environment(("second==1",), build_first=("tool==1",), stubs=stubs)
     )

@@ -6,6 +6,7 @@ import pytest
 from benchmarks import data, harness
 from benchmarks.base import OURS, Benchmark, WrongAnswerError, benchmark
 from benchmarks.harness import run, turns
+from benchmarks.process import NoResultError
 
 
 def test_rivals_take_turns_and_each_round_begins_with_the_next():
@@ -13,13 +14,24 @@ def test_rivals_take_turns_and_each_round_begins_with_the_next():
     assert turns(["a"], 3) == ["a", "a", "a"]
 
 
-def test_disturbed_runs_do_not_count_where_there_are_others():
+def test_disturbed_runs_do_not_count_where_there_are_others(summing):
     def median(*runs):
         seen = [{"warm_s": s, "others_cores": c, "versions": {}} for s, c in runs]
-        return harness._row("iris", (150, 4), OURS, seen, None)["values"]["warm_s"]["median"]
+        return harness._row(summing, "iris", (150, 4), OURS, seen, None)["values"]["warm_s"][
+            "median"
+        ]
 
     assert median((1.0, 0.0), (9.0, 0.8), (9.0, 0.9)) == 1
     assert median((8.0, 0.8), (9.0, 0.9), (9.0, 0.9)) == 9
+
+
+def test_the_bounds_of_a_rival_that_times_out_hold_for_its_earlier_runs(summing):
+    late = NoResultError("timed out", "over 60 s", {"cold_s": 50.0, "warm_s": 40.0})
+    row = harness._row(summing, "iris", (150, 4), "raising", [], late)
+    assert row["lower_bounds"] == late.lower_bounds
+    earlier = [{"cold_s": 55.0, "warm_s": 30.0}]
+    row = harness._row(summing, "iris", (150, 4), "raising", earlier, late)
+    assert row["lower_bounds"] == {"cold_s": 50, "warm_s": 30}
 
 
 @pytest.fixture
