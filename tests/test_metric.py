@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from likewise.metric import (
-    Mahalanobis,
     canonical_components,
     canonical_form,
     nearest_psd,
@@ -163,33 +162,3 @@ def test_row_norms_add_up_entries_stored_twice():
     twice = sp.csr_array((np.array([1.0, 2.0, 4.0]), [0, 0, 1], [0, 3]), shape=(1, 2))
     assert row_norms(twice) == 5.0
     assert twice.nnz == 3  # the caller's matrix is left alone
-
-
-def test_mahalanobis_from_components_and_from_matrix_agree():
-    random = np.random.default_rng(4)
-    L, A, B = random.normal(size=(2, 3)), random.normal(size=(5, 3)), random.normal(size=(5, 3))
-    by_components, by_matrix = Mahalanobis(components=L), Mahalanobis(matrix=L.T @ L)
-    expected = [np.sqrt((a - b) @ L.T @ L @ (a - b)) for a, b in zip(A, B, strict=True)]
-    np.testing.assert_allclose(by_components.pair_distance(A, B), expected)
-    np.testing.assert_allclose(by_matrix.pair_distance(A, B), expected)
-    np.testing.assert_allclose(by_components.matrix, L.T @ L)
-    assert by_components.components is L
-    assert by_components.transform(A).shape == (5, 2)
-
-
-def test_mahalanobis_projects_what_is_no_metric():
-    np.testing.assert_allclose(Mahalanobis(matrix=np.diag([4.0, -1.0])).matrix, np.diag([4.0, 0]))
-
-
-@pytest.mark.parametrize(
-    ("given", "sentence"),
-    [
-        ({}, "needs either components or matrix, and not both"),
-        ({"components": np.eye(2), "matrix": np.eye(2)}, "needs either components or matrix"),
-        ({"matrix": np.ones((2, 3))}, r"matrix has shape \(2, 3\), but it must be square"),
-        ({"components": np.ones(3)}, r"components has shape \(3,\), but it must be a matrix"),
-    ],
-)
-def test_mahalanobis_complaints(given, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        Mahalanobis(**given)

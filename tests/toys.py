@@ -6,8 +6,25 @@ from likewise._runtime.validation import at_least, check_labelled, check_rows, p
 from likewise.base import MetricLearner, fitting
 from likewise.constraints import as_triplets, triplets
 from likewise.losses import SmoothedHinge
-from likewise.objectives import TripletObjective
 from likewise.solvers import lbfgs
+
+
+class TripletObjective:
+    """``Σ loss(1 + D(a, p) - D(a, n))`` over triplets, with D the squared distance under L."""
+
+    def __init__(self, X, triplets, loss):
+        anchor, positive, negative = triplets.index.T
+        self.to_positive, self.to_negative = X[anchor] - X[positive], X[anchor] - X[negative]
+        self.loss = loss
+
+    def value_and_gradient(self, L):
+        near, far = self.to_positive @ L.T, self.to_negative @ L.T
+        violation = 1 + np.square(near).sum(axis=1) - np.square(far).sum(axis=1)
+        weights = self.loss.derivative(violation)[:, None]
+        gradient = 2 * (
+            (weights * near).T @ self.to_positive - (weights * far).T @ self.to_negative
+        )
+        return float(self.loss.value(violation).sum()), gradient
 
 
 class TripletToy(MetricLearner):

@@ -1,8 +1,7 @@
-"""A Mahalanobis metric as L or as M, and the canonical way from one to the other."""
+"""Canonical components L of a Mahalanobis matrix M, and the nearest such matrix."""
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -91,58 +90,6 @@ def with_positive_peaks(rows: Array) -> Array:
     peaks = np.take_along_axis(rows, np.abs(rows).argmax(axis=1)[:, None], axis=1)
     # Adding 0 turns -0.0 into 0.0, so that equal metrics print equal.
     return np.asarray(rows * np.where(peaks < 0, -1.0, 1.0).astype(rows.dtype) + 0.0)
-
-
-class Mahalanobis:
-    """A metric given by its components L or by its matrix M; the other follows when asked for.
-
-    Parameters
-    ----------
-    components : array of shape (n_components, n_features), optional
-        L: the metric is ``M = L.T @ L``.
-    matrix : array of shape (n_features, n_features), optional
-        A symmetric M; what is not positive semi-definite in it is projected away.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> metric = Mahalanobis(matrix=np.diag([9.0, 0.0]))
-    >>> metric.pair_distance(np.array([[1.0, 5.0]]), np.array([[0.0, 0.0]]))
-    array([3.])
-    """
-
-    def __init__(self, *, components: Array | None = None, matrix: Array | None = None):
-        if (components is None) == (matrix is None):
-            raise ValueError("Mahalanobis needs either components or matrix, and not both.")
-        if components is not None:
-            self.components = np.asarray(components)
-            if self.components.ndim != 2:
-                raise ValueError(
-                    f"components has shape {self.components.shape}, but it must be a matrix."
-                )
-        if matrix is not None:
-            matrix = np.asarray(matrix)
-            if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-                raise ValueError(f"matrix has shape {matrix.shape}, but it must be square.")
-            self.matrix = nearest_psd(matrix)
-
-    @cached_property
-    def components(self) -> Array:
-        """L, in canonical form if it had to be computed from M."""
-        return canonical_components(self.matrix)
-
-    @cached_property
-    def matrix(self) -> Array:
-        """M = LᵀL."""
-        return self.components.T @ self.components
-
-    def pair_distance(self, A: Array, B: Array) -> Array:
-        """Distance of each row of `A` to the same row of `B`."""
-        return row_norms(self.transform(A - B))
-
-    def transform(self, X: Array) -> Array:
-        """Map rows to where the Euclidean distance is this metric."""
-        return X @ self.components.T
 
 
 def row_norms(rows: Any) -> Array:

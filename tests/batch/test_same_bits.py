@@ -12,17 +12,19 @@ if sys.argv[1] == "one core" and hasattr(os, "sched_setaffinity"):
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 import numpy as np
 import likewise as lw
-from likewise.constraints import as_triplets, random_pairs
-from likewise.objectives import PairObjective, TripletObjective
+from likewise import _loops
+from likewise._numerics.products import map_rows, product_over_rows
+from likewise.constraints import random_pairs
 random = np.random.default_rng(0)
 X = random.normal(size=(1600, 320)) @ random.normal(size=(320, 320))
 y = random.integers(0, 5, size=len(X))
 learned = [learner.fit(X, y).components_ for learner in (lw.Whitening(), lw.RCA(), lw.FDA())]
 L = random.normal(size=(300, 320))
-pairs = random_pairs(y, 5000, random_state=0)
-learned += PairObjective(X, pairs).value_and_gradient(L)
-triplets = as_triplets([[i, i + 1, i + 2] for i in range(1500)], len(X))
-learned += TripletObjective(X, triplets).value_and_gradient(L)
+first, second = np.ascontiguousarray(random_pairs(y, 5000, random_state=0).index.T)
+Z = map_rows(X, L, None)
+distances = _loops.pair_sqdist(Z, first, second)
+spread = _loops.laplacian_apply(Z, first, second, distances)
+learned += [Z, distances, spread, product_over_rows(spread, X, None)]
 print([hashlib.sha256(np.asarray(array).tobytes()).hexdigest()[:12] for array in learned])
 """
 

@@ -16,9 +16,7 @@ from likewise.objectives.margin import MarginProblem
 from likewise.objectives.mcml import MCMLObjective
 from likewise.objectives.nca import NCAObjective
 from likewise.objectives.neighbour_choice import NeighbourChoice
-from likewise.objectives.pairs import PairObjective
 from likewise.objectives.several_metrics import SeveralMetrics, SeveralMetricsBound
-from likewise.objectives.triplets import TripletObjective
 
 __all__ = [
     "Bound",
@@ -33,13 +31,11 @@ __all__ = [
     "MarginProblem",
     "NCAObjective",
     "NeighbourChoice",
-    "PairObjective",
     "QuadraticPenalty",
     "SeveralMetrics",
     "SeveralMetricsBound",
     "SoftMinimum",
     "SumOfDistances",
-    "TripletObjective",
     "WeightedFeatures",
     "energies",
 ]

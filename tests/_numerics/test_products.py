@@ -1,0 +1,69 @@
+"""Blocked products against NumPy's, with the same bits for any blocks' order and threads."""
+
+import numpy as np
+import pytest
+
+from likewise._numerics import products
+from likewise._numerics.products import gradient_in_components, map_rows, product_over_rows
+
+
+@pytest.fixture(name="X")
+def sample():
+    return np.random.default_rng(0).normal(size=(5000, 4))
+
+
+@pytest.fixture(name="L")
+def components():
+    return np.random.default_rng(1).normal(size=(3, 4))
+
+
+@pytest.fixture(name="small_blocks")
+def shrink_blocks(monkeypatch):
+    monkeypatch.setattr(products, "_SLICE", 2)
+    monkeypatch.setattr(products, "_SUMS", 3)
+    monkeypatch.setattr(products, "_BLOCK_PRODUCTS", 1)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rows_are_mapped_in_their_precision(X, L, dtype):
+    mapped = map_rows(X.astype(dtype), L, None)
+    assert mapped.dtype == dtype
+    np.testing.assert_allclose(
+        mapped, X @ L.T, rtol=1e-4 if dtype == np.float32 else 1e-12, atol=1e-5
+    )
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("n_samples", [0, 1, 2, 7, 50])
+def test_many_blocks_are_one_product(X, L, n_samples):
+    X = X[:n_samples]
+    Z = map_rows(X, L, None)
+    np.testing.assert_allclose(Z, X @ L.T, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(product_over_rows(Z, X, None), Z.T @ X, rtol=1e-12, atol=1e-12)
+
+
+def test_float32_slices_are_summed_in_float64():
+    """Adding ones in single precision would stop at 2²⁴."""
+    ones = np.ones((2**25, 1), dtype=np.float32)
+    total = product_over_rows(ones, ones, None)
+    assert total.dtype == np.float64
+    assert total == 2**25
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_the_same_bits_for_any_number_of_threads(X, L):
+    answers = []
+    for n_jobs in (1, 2, 5):
+        Z = map_rows(X, L, n_jobs)
+        answers.append((Z, product_over_rows(Z, X, n_jobs)))
+    for answer in answers[1:]:
+        for found, expected in zip(answer, answers[0], strict=True):
+            np.testing.assert_array_equal(found, expected)
+
+
+def test_the_gradient_in_components_is_a_finite_difference(X, L):
+    """Of ``Σ sin(z)`` over the entries of ``Z = XLᵀ``, up to the factor 2 of squared distances."""
+    step = 1e-6 * np.random.default_rng(2).normal(size=L.shape)
+    after, before = (np.sin(X @ (L + sign * step).T).sum() for sign in (1, -1))
+    gradient = gradient_in_components(np.cos(X @ L.T), X, None) / 2
+    assert after - before == pytest.approx(2 * np.vdot(gradient, step), rel=1e-6)
