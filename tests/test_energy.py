@@ -9,7 +9,7 @@ from sklearn.frozen import FrozenEstimator
 
 import likewise as lw
 from likewise.objectives import energies
-from likewise.objectives.energy import BLOCK_VALUES
+from likewise.objectives.label_energies import BLOCK_VALUES
 
 
 def hinge(value):

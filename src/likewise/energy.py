@@ -34,7 +34,7 @@ from likewise.batch import LMNN
 from likewise.constraints import target_neighbors
 from likewise.neighbors import nearest
 from likewise.objectives import energies
-from likewise.objectives.energy import BLOCK_VALUES, SquaredDistances, by_class
+from likewise.objectives.label_energies import BLOCK_VALUES, SquaredDistances, by_class
 
 
 class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]

@@ -12,10 +12,9 @@ if TYPE_CHECKING:
     from likewise.batch.fda import FDA
     from likewise.batch.itml import ITML
     from likewise.batch.ldml import LDML
-    from likewise.batch.lmnn import LMNN
+    from likewise.batch.lmnn import LMNN, MultiMetricLMNN
     from likewise.batch.mcml import MCML
     from likewise.batch.mmc import MMC
-    from likewise.batch.multi_metric_lmnn import MultiMetricLMNN
     from likewise.batch.nca import NCA
     from likewise.batch.ncml import NCML
     from likewise.batch.pcml import PCML
@@ -34,10 +33,9 @@ else:
             "fda": ["FDA"],
             "itml": ["ITML"],
             "ldml": ["LDML"],
-            "lmnn": ["LMNN"],
+            "lmnn": ["LMNN", "MultiMetricLMNN"],
             "mcml": ["MCML"],
             "mmc": ["MMC"],
-            "multi_metric_lmnn": ["MultiMetricLMNN"],
             "nca": ["NCA"],
             "ncml": ["NCML"],
             "pcml": ["PCML"],

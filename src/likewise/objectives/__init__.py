@@ -7,7 +7,7 @@ from likewise.objectives.different_pairs import (
     SumOfDistances,
     WeightedFeatures,
 )
-from likewise.objectives.energy import energies
+from likewise.objectives.label_energies import energies
 from likewise.objectives.large_margin import GroupedPairs, LargeMargin
 from likewise.objectives.large_margin_bound import Bound, LargeMarginBound, QuadraticPenalty
 from likewise.objectives.local_margin import LocalMarginObjective
@@ -16,7 +16,6 @@ from likewise.objectives.margin import MarginProblem
 from likewise.objectives.mcml import MCMLObjective
 from likewise.objectives.nca import NCAObjective
 from likewise.objectives.neighbour_choice import NeighbourChoice
-from likewise.objectives.several_metrics import SeveralMetrics, SeveralMetricsBound
 
 __all__ = [
     "Bound",
@@ -32,8 +31,6 @@ __all__ = [
     "NCAObjective",
     "NeighbourChoice",
     "QuadraticPenalty",
-    "SeveralMetrics",
-    "SeveralMetricsBound",
     "SoftMinimum",
     "SumOfDistances",
     "WeightedFeatures",

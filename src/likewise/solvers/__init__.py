@@ -5,21 +5,15 @@ from likewise.solvers.adam import adam
 from likewise.solvers.bregman import bregman_cycles
 from likewise.solvers.lbfgs import lbfgs
 from likewise.solvers.projected_gradient import fista, nearest_shares
-from likewise.solvers.projected_subgradient import Bounds, SubgradientProblem, projected_subgradient
 from likewise.solvers.psd_factor import minimise_on_psd
 from likewise.solvers.simplex import maximise_on_simplex
 from likewise.solvers.spectrahedron import maximise_on_spectrahedron
-from likewise.solvers.working_set import HingeProblem, Look, working_set_lbfgs
 
 __all__ = [
-    "Bounds",
-    "HingeProblem",
     "Iteration",
-    "Look",
     "Smooth",
     "Solution",
     "Status",
-    "SubgradientProblem",
     "adam",
     "bregman_cycles",
     "fista",
@@ -28,6 +22,4 @@ __all__ = [
     "maximise_on_spectrahedron",
     "minimise_on_psd",
     "nearest_shares",
-    "projected_subgradient",
-    "working_set_lbfgs",
 ]

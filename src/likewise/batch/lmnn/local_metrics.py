@@ -17,7 +17,7 @@ from likewise._runtime.threads import run_blocks
 from likewise.constraints import target_neighbors
 from likewise.neighbors import nearest
 from likewise.objectives import energies
-from likewise.objectives.energy import BLOCK_VALUES, SquaredDistances, by_class
+from likewise.objectives.label_energies import BLOCK_VALUES, SquaredDistances, by_class
 
 
 @dataclass(frozen=True, eq=False)

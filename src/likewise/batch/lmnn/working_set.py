@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from likewise._runtime.arrays import Array
+from likewise.batch.lmnn.quasi_newton import Point, QuasiNewton
 from likewise.solvers._protocols import Iteration, Solution, Status, Watcher
-from likewise.solvers._quasi_newton import Point, QuasiNewton
 
 _FIRST_WIDTH = 0.3
 _SHARPER = 0.3

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.optimize import rosen, rosen_der
 
+from likewise.batch.lmnn.quasi_newton import Point, QuasiNewton
+from likewise.batch.lmnn.working_set import Look, working_set_lbfgs
 from likewise.losses import SmoothedHinge
-from likewise.solvers import Look, working_set_lbfgs
-from likewise.solvers._quasi_newton import Point, QuasiNewton
 
 
 class Rosenbrock:

@@ -3,147 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from likewise import _loops, neighbors
-from likewise._runtime.arrays import Array, BoolArray, FloatArray, IndexArray
-from likewise.neighbors._rows import Algorithm
+from likewise import neighbors
+from likewise._runtime.arrays import Array, FloatArray
+from likewise.batch.lmnn.impostors import FindImpostors, search_all
+from likewise.batch.lmnn.working_set import Look
 from likewise.objectives import GroupedPairs, LargeMargin, QuadraticPenalty
-from likewise.solvers import Look
 
 _SLACKS = (0.02, 0.3)
 _FIRST_SLACK = 0.1
 _MISSED = (1e-4, 1e-2)  # share of the value that a working set missed, to change the slack
-_LEAST_LIMIT = 1_000_000
-_PAIRS_PER_ROW = 100
 # Multiples of the start metric: how far one search reaches, and how many there may be.
 _LARGEST_FACTOR = 64.0
 _MULTIPLE_SEARCHES = 12
-
-
-class FindImpostors(Protocol):
-    """Where far pairs come from.
-
-    Attributes
-    ----------
-    limit : int or None
-        More pairs than this are a flood; with None memory is the only limit, for one search.
-    """
-
-    limit: int | None
-
-    def __call__(self, Z: Array, near: FloatArray, slack: float) -> tuple[GroupedPairs, FloatArray]:
-        """Return all pairs that matter at the mapped rows Z, and their squared distances.
-
-        `near` are the squared distances to the targets; `slack` asks for pairs that would matter
-        if radii were larger by this share. Raises `TooManyPairs` for a flood.
-        """
-        ...
-
-
-class ImpostorsByLabel:
-    """Rows of another class inside an anchor's margin, by an exact search.
-
-    Parameters
-    ----------
-    labels : int array of shape (n_rows,)
-    targets : GroupedPairs
-        One group a row.
-    active : bool array of shape (n_rows,)
-        The anchors that count.
-    margin : float
-    n_jobs : int or None
-    algorithm : {"auto", "brute", "tree"}
-        How the search is done.
-    """
-
-    def __init__(
-        self,
-        labels: IndexArray,
-        targets: GroupedPairs,
-        active: BoolArray,
-        margin: float,
-        n_jobs: int | None,
-        algorithm: Algorithm = "auto",
-    ) -> None:
-        self.labels, self.targets, self.active = labels, targets, active
-        self.margin, self.n_jobs, self.algorithm = margin, n_jobs, algorithm
-        self.limit: int | None = max(_LEAST_LIMIT, _PAIRS_PER_ROW * len(labels))
-
-    def __call__(self, Z: Array, near: FloatArray, slack: float) -> tuple[GroupedPairs, FloatArray]:
-        widest = np.maximum.reduceat(near, self.targets.start[:-1])
-        radius2 = np.where(self.active, (self.margin + widest) * (1 + slack), 0.0)
-        try:
-            rows, cols, sqdist = self._search(Z, radius2)
-        except MemoryError:
-            raise MemoryError(
-                "There are more pairs of rows of different classes within the margin than fit in "
-                "the free memory; learn from fewer rows or with a smaller n_neighbors."
-            ) from None
-        # A set that once grew to this size by small steps, or had to be borne, is no flood.
-        self.limit = max(self.limit or 0, 4 * len(rows))
-        return GroupedPairs.sorted_by(rows, len(self.labels), rows, cols), sqdist
-
-    def _search(self, Z: Array, radius2: FloatArray) -> tuple[Array, Array, FloatArray]:
-        """Return pairs of rows of different class within the first row's radius, in order."""
-        return neighbors.within_radius_of_other_class(
-            Z,
-            self.labels,
-            radius2,
-            max_pairs=self.limit,
-            algorithm=self.algorithm,
-            n_jobs=self.n_jobs,
-        )
-
-
-class ImpostorsByCluster(ImpostorsByLabel):
-    """The same where a pair is measured by the metric of its second row's cluster.
-
-    Parameters
-    ----------
-    clusters : int array of shape (n_rows,)
-    labels, targets, active, margin, n_jobs
-        As in `ImpostorsByLabel`.
-    """
-
-    def __init__(self, clusters: IndexArray, *args: Any) -> None:
-        super().__init__(*args)
-        self.clusters = clusters
-
-    def _search(self, Z: Array, radius2: FloatArray) -> tuple[Array, Array, FloatArray]:
-        parts, left = [], self.limit
-        # Rows of one cluster and class against all other classes: together every pair once.
-        for cluster, label in np.unique(np.stack([self.clusters, self.labels]), axis=1).T:
-            inside = (self.clusters == cluster) & (self.labels == label)
-            members = np.flatnonzero(inside | (self.labels != label))
-            rows, cols, sqdist = neighbors.within_radius_of_other_class(
-                np.ascontiguousarray(Z[cluster][members]),
-                inside[members].astype(np.int64),
-                np.where(inside, 0.0, radius2)[members],
-                max_pairs=left,
-                n_jobs=self.n_jobs,
-            )
-            parts.append((members[rows], members[cols], sqdist))
-            left = None if left is None else left - len(rows)
-        rows, cols, sqdist = (np.concatenate(part) for part in zip(*parts, strict=True))
-        order = np.lexsort((cols, rows))
-        return rows[order], cols[order], sqdist[order]
-
-
-class GivenImpostors:
-    """Far pairs that the user named: all of them, always."""
-
-    limit: int | None = None
-
-    def __init__(self, far: GroupedPairs, n_jobs: int | None) -> None:
-        self.far, self.n_jobs = far, n_jobs
-
-    def __call__(self, Z: Array, near: FloatArray, slack: float) -> tuple[GroupedPairs, FloatArray]:
-        far = self.far
-        return far, _loops.pair_sqdist(Z, far.rows, far.cols, n_jobs=self.n_jobs)
 
 
 class LMNNProblem:
@@ -208,7 +84,7 @@ class LMNNProblem:
             except neighbors.TooManyPairs:
                 continue
         # Steps may be taken back from a flood, but a start must be searched, whatever it takes.
-        return _search_all(self.find, Z, near) if self._found is None else None
+        return search_all(self.find, Z, near) if self._found is None else None
 
     def _adapt(self, missed: float) -> None:
         """Widen the slack if much was missed, narrow it if nothing was."""
@@ -260,7 +136,7 @@ def best_multiple(objective: LargeMargin, find: FindImpostors, Z: Array) -> floa
         # Rows nearer to other classes than to their targets, or equal to rows of them, remain at
         # any multiple: as many pairs as there are at the largest are no flood.
         largest = first * 4.0 ** (_MULTIPLE_SEARCHES - 1)
-        _search_all(find, _multiplied(Z, largest), largest * near)
+        search_all(find, _multiplied(Z, largest), largest * near)
         best = _best_square(objective, find, Z, near, first)
     assert best is not None
     return float(np.sqrt(best))
@@ -298,12 +174,6 @@ def _best_square(
 def _multiplied(Z: Array, square: float) -> Array:
     """Return rows whose squared distances are `square` times those of Z."""
     return np.asarray(Z * Z.dtype.type(np.sqrt(square)))
-
-
-def _search_all(find: FindImpostors, Z: Array, near: FloatArray) -> tuple[GroupedPairs, FloatArray]:
-    """Search, however many pairs there are: only memory is a limit."""
-    find.limit = None
-    return find(Z, near, 0.0)
 
 
 def _best_factor(objective: LargeMargin, near: FloatArray, far: FloatArray) -> float:

@@ -7,10 +7,14 @@ from lmnn_oracles import loop_objective, targets_of
 from sklearn.datasets import make_moons
 
 import likewise as lw
-from likewise.batch._lmnn_problem import ImpostorsByCluster
-from likewise.batch._lmnn_validation import HeldOut, split_off
+from likewise.batch.lmnn.early_stopping import HeldOut, split_off
+from likewise.batch.lmnn.impostors import ImpostorsByCluster
+from likewise.batch.lmnn.multi_metric_objective import (
+    MultiMetricLargeMargin,
+    MultiMetricLargeMarginBound,
+)
 from likewise.neighbors import TooManyPairs
-from likewise.objectives import GroupedPairs, SeveralMetrics, SeveralMetricsBound
+from likewise.objectives import GroupedPairs
 
 
 def data(n=24, d=3, n_classes=2, seed=0):
@@ -23,7 +27,7 @@ def objective_of(X, y, clusters, k, push=0.4, margin=1.5, width=0.0):
     """All impostors there are as far pairs."""
     targets = np.array(targets_of(X, y, k))
     rows, cols = np.nonzero(y[:, None] != y)
-    return SeveralMetrics(
+    return MultiMetricLargeMargin(
         X,
         GroupedPairs(np.repeat(np.arange(len(X)), k), targets.ravel(), np.arange(len(X) + 1) * k),
         GroupedPairs.sorted_by(rows, len(X), rows, cols),
@@ -135,7 +139,7 @@ def test_the_bound_is_never_above_the_optimum():
     rng = np.random.default_rng(3)
     for width in (0.01, 0.3, 3.0):
         objective = objective_of(X, y, y, 1, width=width)
-        bound = SeveralMetricsBound(objective)
+        bound = MultiMetricLargeMarginBound(objective)
         for _ in range(10):
             Z = objective.mapped(rng.normal(size=(2, 2, 2)))
             near, far = (objective.distances(Z, pairs) for pairs in (objective.near, objective.far))

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
-from likewise.batch._lmnn_problem import FindImpostors, GivenImpostors, ImpostorsByLabel
+from likewise.batch.lmnn.impostors import FindImpostors, GivenImpostors, ImpostorsByLabel
 from likewise.constraints import Triplets, target_neighbors
 from likewise.neighbors._rows import Algorithm
 from likewise.objectives import GroupedPairs

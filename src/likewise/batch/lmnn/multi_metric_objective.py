@@ -17,7 +17,7 @@ from likewise.objectives.large_margin_bound import Bound, LargeMarginBound, Quad
 
 
 @dataclass(frozen=True, eq=False)
-class SeveralMetrics(LargeMargin):
+class MultiMetricLargeMargin(LargeMargin):
     """The same costs as `LargeMargin`, a pair being measured by the metric of its second row.
 
     A point is the maps of all clusters, an array of shape (n_clusters, n_components, n_features).
@@ -66,7 +66,7 @@ class SeveralMetrics(LargeMargin):
         """Return what bounds this objective over all metrics of the clusters."""
         if penalty is not None:
             raise NotImplementedError("The metrics of clusters are not shrunk.")
-        return SeveralMetricsBound(self)
+        return MultiMetricLargeMarginBound(self)
 
     def slopes_in_matrices(self, costs: Costs) -> Array:
         """Return the slope in the matrix of each metric."""
@@ -128,7 +128,7 @@ class _View(NamedTuple):
     far: _Pairs
 
 
-class SeveralMetricsBound:
+class MultiMetricLargeMarginBound:
     """A number that no metrics of the clusters can undercut together.
 
     As in `LargeMarginBound`, with the largest s that makes P + sQ positive semi-definite for all
@@ -136,17 +136,19 @@ class SeveralMetricsBound:
 
     Parameters
     ----------
-    objective : SeveralMetrics
+    objective : MultiMetricLargeMargin
         Data, targets and weights.
     """
 
-    def __init__(self, objective: SeveralMetrics) -> None:
+    def __init__(self, objective: MultiMetricLargeMargin) -> None:
         self._bounds = [
             LargeMarginBound(objective.X, pull, n_jobs=objective.n_jobs)
             for pull in objective.pull_slopes()
         ]
 
-    def __call__(self, objective: SeveralMetrics, near: FloatArray, far: FloatArray) -> Bound:
+    def __call__(
+        self, objective: MultiMetricLargeMargin, near: FloatArray, far: FloatArray
+    ) -> Bound:
         """Return what the slopes of the objective's hinges prove at these squared distances."""
         pairs = objective.far
         felt = np.empty(len(pairs), dtype=bool)

@@ -6,7 +6,7 @@ from lmnn_oracles import overlapping
 
 import likewise as lw
 from likewise.batch._kernel_space import KernelSpace
-from likewise.batch._lmnn_validation import split_off
+from likewise.batch.lmnn.early_stopping import split_off
 
 
 @pytest.mark.parametrize(

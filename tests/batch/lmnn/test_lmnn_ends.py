@@ -9,11 +9,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 import likewise as lw
 from likewise._loops import common
-from likewise.batch import _lmnn_problem
-from likewise.batch._lmnn_matrix import LMNNMatrixProblem
-from likewise.batch._lmnn_problem import ImpostorsByLabel, LMNNProblem
+from likewise.batch.lmnn import impostors
+from likewise.batch.lmnn.impostors import ImpostorsByLabel
+from likewise.batch.lmnn.matrix_problem import LMNNMatrixProblem
+from likewise.batch.lmnn.multi_metric_objective import MultiMetricLargeMargin
+from likewise.batch.lmnn.problem import LMNNProblem
 from likewise.constraints import target_neighbors
-from likewise.objectives import GroupedPairs, LargeMargin, SeveralMetrics
+from likewise.objectives import GroupedPairs, LargeMargin
 
 
 @pytest.fixture
@@ -21,8 +23,8 @@ def few_pairs(monkeypatch):
     """Make far fewer pairs a flood."""
 
     def allow(n_pairs):
-        monkeypatch.setattr(_lmnn_problem, "_LEAST_LIMIT", n_pairs)
-        monkeypatch.setattr(_lmnn_problem, "_PAIRS_PER_ROW", 0)
+        monkeypatch.setattr(impostors, "_LEAST_LIMIT", n_pairs)
+        monkeypatch.setattr(impostors, "_PAIRS_PER_ROW", 0)
 
     return allow
 
@@ -214,7 +216,7 @@ def test_an_interrupt_of_the_single_metric_ends_the_fit_of_several(monkeypatch):
 @pytest.mark.parametrize("at", [1, 3])
 def test_an_interrupt_of_several_metrics_keeps_the_best(monkeypatch, at):
     X, y = overlapping(60, 3, seed=9)
-    together = Interrupts(monkeypatch, at, of=SeveralMetrics)
+    together = Interrupts(monkeypatch, at, of=MultiMetricLargeMargin)
     model = interrupted(X, y)
     assert together.looks == at
     if at == 1:  # the single metric is all there is

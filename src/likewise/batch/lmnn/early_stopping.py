@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from likewise import neighbors
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.validation import counted, shown
-from likewise.batch._lmnn_rows import CentredRows
+from likewise.batch.lmnn.preconditioning import CentredRows
 
 
 class HeldOut(NamedTuple):
@@ -86,6 +86,7 @@ class HeldOutError:
         self.k, self.n_jobs = k, n_jobs
 
     def __call__(self, x: Array) -> float:
+        """Return the error rate at a point of the solver."""
         across = (x @ self.forth).T.astype(self.asked.dtype)
         _, index = neighbors.nearest(
             self.asked @ across, self.data.rows @ across, self.k, n_jobs=self.n_jobs

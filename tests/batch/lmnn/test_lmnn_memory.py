@@ -7,7 +7,7 @@ import pytest
 
 import likewise as lw
 from likewise._runtime import memory
-from likewise.batch import _lmnn_memory
+from likewise.batch.lmnn import memory as lmnn_memory
 
 
 def data(n, d, dtype=np.float64, apart=0.2):
@@ -33,7 +33,7 @@ def test_the_estimate_is_about_what_is_taken(case, monkeypatch):
     model, n, d, dtype, apart = CASES[case]
     model.fit(*data(30, d, dtype, apart))  # what is loaded once does not count
     estimates = []
-    monkeypatch.setattr(_lmnn_memory, "require_memory", lambda size, *_: estimates.append(size))
+    monkeypatch.setattr(lmnn_memory, "require_memory", lambda size, *_: estimates.append(size))
     X, y = data(n, d, dtype, apart)
     tracemalloc.start()
     model.fit(X, y)

@@ -32,24 +32,22 @@ from likewise._runtime.validation import (
 from likewise.base import fitting
 from likewise.batch._kernel_metric import KernelMetric
 from likewise.batch._kernel_space import KernelSpace
-from likewise.batch._lmnn_matrix import LMNNMatrixProblem
-from likewise.batch._lmnn_memory import require_memory_for_lmnn
-from likewise.batch._lmnn_problem import (
-    FindImpostors,
-    LMNNProblem,
-    best_multiple,
-    penalty_towards,
-)
-from likewise.batch._lmnn_rows import CentredRows, Coordinates
-from likewise.batch._lmnn_told import LabelTeacher, Teacher, Told, TripletTeacher
-from likewise.batch._lmnn_validation import HeldOut, HeldOutError, split_off
 from likewise.batch._start import given_start, start_rule, starting_components
+from likewise.batch.lmnn.early_stopping import HeldOut, HeldOutError, split_off
+from likewise.batch.lmnn.impostors import FindImpostors
+from likewise.batch.lmnn.matrix_problem import LMNNMatrixProblem
+from likewise.batch.lmnn.memory import require_memory_for_lmnn
+from likewise.batch.lmnn.preconditioning import CentredRows, Coordinates
+from likewise.batch.lmnn.problem import LMNNProblem, best_multiple, penalty_towards
+from likewise.batch.lmnn.projected_subgradient import projected_subgradient
+from likewise.batch.lmnn.targets import LabelTeacher, Teacher, Told, TripletTeacher
+from likewise.batch.lmnn.working_set import working_set_lbfgs
 from likewise.constraints import as_triplets
 from likewise.kernels import KERNEL_RULES
 from likewise.metric import canonical_components, canonical_form
 from likewise.neighbors._rows import ALGORITHMS, Algorithm
 from likewise.objectives import GroupedPairs, LargeMargin, QuadraticPenalty
-from likewise.solvers import Solution, projected_subgradient, working_set_lbfgs
+from likewise.solvers import Solution
 
 
 class LMNN(KernelMetric):

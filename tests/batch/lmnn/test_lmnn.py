@@ -11,8 +11,9 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 import likewise as lw
-from likewise.batch._lmnn_problem import ImpostorsByLabel, best_multiple
-from likewise.batch._lmnn_validation import HeldOutError, split_off
+from likewise.batch.lmnn.early_stopping import HeldOutError, split_off
+from likewise.batch.lmnn.impostors import ImpostorsByLabel
+from likewise.batch.lmnn.problem import best_multiple
 from likewise.constraints import target_neighbors
 from likewise.objectives import GroupedPairs, LargeMargin
 

@@ -6,10 +6,10 @@ import numpy as np
 
 from likewise._numerics.products import map_rows
 from likewise._runtime.arrays import Array
-from likewise.batch._lmnn_problem import LMNNProblem
+from likewise.batch.lmnn.problem import LMNNProblem
+from likewise.batch.lmnn.projected_subgradient import Bounds
 from likewise.metric import canonical_components, nearest_psd
 from likewise.objectives.large_margin import Costs
-from likewise.solvers import Bounds
 
 # Widths of rounded hinges whose slopes are tried as dual solutions: kinks themselves prove little.
 _WIDTHS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)

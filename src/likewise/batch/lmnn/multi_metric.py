@@ -28,17 +28,19 @@ from likewise._runtime.validation import (
     strictly_between,
 )
 from likewise.base import NeighborVoter, fitting
-from likewise.batch._lmnn_memory import require_memory_for_lmnn
-from likewise.batch._lmnn_problem import ImpostorsByCluster, LMNNProblem
-from likewise.batch._lmnn_rows import CentredRows, Coordinates
-from likewise.batch._lmnn_told import LabelTeacher
-from likewise.batch._lmnn_validation import HeldOut, split_off
-from likewise.batch._local_metrics import LocalMetrics
 from likewise.batch._start import starting_components
-from likewise.batch.lmnn import LMNN
+from likewise.batch.lmnn.early_stopping import HeldOut, split_off
+from likewise.batch.lmnn.estimator import LMNN
+from likewise.batch.lmnn.impostors import ImpostorsByCluster
+from likewise.batch.lmnn.local_metrics import LocalMetrics
+from likewise.batch.lmnn.memory import require_memory_for_lmnn
+from likewise.batch.lmnn.multi_metric_objective import MultiMetricLargeMargin
+from likewise.batch.lmnn.preconditioning import CentredRows, Coordinates
+from likewise.batch.lmnn.problem import LMNNProblem
+from likewise.batch.lmnn.targets import LabelTeacher
+from likewise.batch.lmnn.working_set import working_set_lbfgs
 from likewise.metric import canonical_form
-from likewise.objectives import GroupedPairs, SeveralMetrics
-from likewise.solvers import working_set_lbfgs
+from likewise.objectives import GroupedPairs
 
 
 class MultiMetricLMNN(NeighborVoter):
@@ -234,7 +236,7 @@ class MultiMetricLMNN(NeighborVoter):
             "MultiMetricLMNN", "pca", None, data.rows, None, n_jobs=self.n_jobs
         )
         told = teacher.tell(data.mapped(first, self.n_jobs))
-        objective = SeveralMetrics(
+        objective = MultiMetricLargeMargin(
             data.rows,
             told.near,
             GroupedPairs.none(len(kept)),

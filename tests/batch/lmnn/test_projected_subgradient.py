@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from likewise.solvers import Bounds, projected_subgradient
+from likewise.batch.lmnn.projected_subgradient import Bounds, projected_subgradient
 
 
 class Corner:
