@@ -1,4 +1,6 @@
+import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -59,3 +61,54 @@ def arrays(tmp_path):
     path = tmp_path / "arrays.npz"
     np.savez(path, X=np.arange(12.0).reshape(4, 3))
     return path
+
+
+class WarmProcesses:
+    """Stands in for the module subprocess: rivals of one environment share one process.
+
+    At n = 50 most of a run is the start of Python and the import of scikit-learn.
+    """
+
+    STDOUT, TimeoutExpired = subprocess.STDOUT, subprocess.TimeoutExpired
+
+    def __init__(self):
+        self.processes = {}
+
+    def run(self, command, *, stdout, stderr, env, timeout, check):
+        python, isolated, worker, job = map(str, command)
+        conditions = python, env["OMP_NUM_THREADS"]
+        if conditions not in self.processes:
+            self.processes[conditions] = subprocess.Popen(
+                [python, isolated, Path(__file__).with_name("warm_worker.py"), worker],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env=env,
+                text=True,
+            )
+        process = self.processes[conditions]
+        limit = threading.Timer(timeout, process.kill)
+        limit.start()
+        process.stdin.write(f"{job}\t{stdout.name}\n")
+        process.stdin.flush()
+        reply = process.stdout.readline()
+        limit.cancel()
+        if not reply:
+            del self.processes[conditions]
+        return subprocess.CompletedProcess(command, int(reply) if reply else process.wait())
+
+    def close(self):
+        for process in self.processes.values():
+            process.communicate()
+
+
+@pytest.fixture(scope="session")
+def warm_processes():
+    processes = WarmProcesses()
+    yield processes
+    processes.close()
+
+
+@pytest.fixture
+def warm(warm_processes, monkeypatch):
+    """Run rivals in warm processes; `test_rival_process` tests that each gets its own otherwise."""
+    monkeypatch.setattr("benchmarks.process.subprocess", warm_processes)

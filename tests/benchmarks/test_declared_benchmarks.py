@@ -8,8 +8,10 @@ import pytest
 from benchmarks import comparison, data, page
 from benchmarks.base import OURS, REGISTRY, WrongAnswerError
 from benchmarks.harness import HERE, run
+from benchmarks.process import NoResultError, call
 
 
+@pytest.mark.usefixtures("warm")
 @pytest.mark.parametrize("name", REGISTRY)
 def test_every_benchmark_runs_small(name):
     results = run(REGISTRY[name], smoke=True)
@@ -21,6 +23,23 @@ def test_every_benchmark_runs_small(name):
         if not absent:
             assert {*results["measures"], *results["facts"]} <= row["values"].keys()
     assert name in page.section(results)
+
+
+@pytest.mark.usefixtures("warm")
+def test_a_rival_that_fails_in_a_warm_process_says_why(rival, arrays):
+    limits = {"threads": 3, "budget_s": 2}
+    for function, status, detail in (
+        ("raising", "failed", "TypeError: got an unexpected keyword argument"),
+        ("missing", "not installed", "No module named 'a_module_that_nobody_has'"),
+        ("crashing", "failed", "killed by signal 6"),
+        ("sleeping", "failed", "killed by signal 9"),
+    ):
+        with pytest.raises(NoResultError, match=detail) as caught:
+            call(rival(function), arrays, **limits)
+        assert caught.value.status == status
+        measured, result = call(rival("good"), arrays, **limits)
+        assert result["threads"] == 3
+        assert measured["versions"]["numpy"] == np.__version__
 
 
 def imports_inside(tree, inside=None):
@@ -114,6 +133,7 @@ def test_the_quality_of_closed_forms_tells_right_from_wrong():
     assert best < 0.1 < 0.5 < worst  # petal length tells irises apart, sepal width does not
 
 
+@pytest.mark.usefixtures("warm")
 @pytest.mark.parametrize(
     ("name", "measure"),
     [("mcml", "divergence"), ("mmc-full", "missing"), ("nca", "expected_error")],
