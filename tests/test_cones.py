@@ -1,4 +1,4 @@
-"""Projections on cones: in the cone, nearest, and equal to a generic solver's."""
+"""Projections on cones, against optimality conditions, finite differences and a generic solver."""
 
 import cvxpy as cp
 import numpy as np
@@ -8,6 +8,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from likewise.cones import PSD, ConicHull, Symmetric
+from likewise.constraints import doublets
+from likewise.losses import Hinge
+from likewise.objectives import ConstraintMatrices, MarginProblem
 
 DIRECTIONS = np.random.default_rng(0).normal(size=(7, 4))
 CONES = [Symmetric(), PSD(), ConicHull(DIRECTIONS)]
@@ -19,7 +22,7 @@ weights = arrays(float, 7, elements=st.floats(0, 3))
 
 
 def member(cone, root, alpha):
-    """Some point of the cone, made without its projection."""
+    """Return a member of the cone, made without its projection."""
     if isinstance(cone, Symmetric):
         return root + root.T
     if isinstance(cone, PSD):
@@ -41,7 +44,7 @@ def test_the_projection_is_the_nearest_point(cone, matrix, root, alpha):
 @pytest.mark.parametrize("cone", CONES, ids=NAMES)
 @settings(deadline=None, max_examples=60)
 @given(root=squares, alpha=weights)
-def test_points_of_the_cone_stay_where_they_are(cone, root, alpha):
+def test_members_of_the_cone_are_fixed_points(cone, root, alpha):
     inside = member(cone, root, alpha)
     tiny = 1e-9 * max(1.0, np.abs(inside).max())
     np.testing.assert_allclose(cone.project(inside), inside, atol=tiny)
@@ -71,8 +74,8 @@ def test_hull_against_a_generic_solver(seed):
 
 @pytest.mark.parametrize("unit", [1e-8, 1.0, 1e8])
 @pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
-def test_units_do_not_matter_to_the_hull(unit, scale):
-    """Small numbers must not look like zero: the weights would silently be none."""
+def test_the_projection_on_the_hull_is_scale_equivariant(unit, scale):
+    """SciPy must not treat small numbers as zero: all weights would silently be 0."""
     A = DIRECTIONS.T @ DIRECTIONS - np.eye(4)
     expected = ConicHull(DIRECTIONS).project(A)
     found = ConicHull(DIRECTIONS * unit).project(A * scale)
@@ -97,15 +100,15 @@ def test_projections_are_symmetric_to_the_bit():
 
 @pytest.mark.parametrize("cone", CONES[:2], ids=NAMES[:2])
 @pytest.mark.parametrize("seed", range(4))
-def test_the_face_is_the_projection_with_its_slope(cone, seed):
+def test_the_jacobian_is_that_of_the_projection(cone, seed):
     random = np.random.default_rng(seed)
     A = random.normal(size=(5, 5))
     A = A + A.T
-    face = cone.face(A)
-    np.testing.assert_allclose(face.point, cone.project(A), atol=1e-12)
+    jacobian = cone.project_with_jacobian(A)
+    np.testing.assert_allclose(jacobian.projection, cone.project(A), atol=1e-12)
     V = random.normal(size=(6, 5))
-    rows = face.of(V)
-    assert rows.shape == (6, face.size)
+    rows = jacobian.coordinates(V)
+    assert rows.shape == (6, jacobian.n_coordinates)
     step = 1e-6
     for v, row in zip(V, rows, strict=True):
         moved = cone.project(A + step * np.outer(v, v)) - cone.project(A - step * np.outer(v, v))
@@ -113,7 +116,14 @@ def test_the_face_is_the_projection_with_its_slope(cone, seed):
         np.testing.assert_allclose(rows @ row, expected, rtol=1e-5, atol=1e-6)
 
 
-def test_a_face_without_positive_eigenvalues_has_no_coordinates():
-    face = PSD().face(-np.eye(3))
-    assert face.size == 0
-    assert face.of(np.ones((2, 3))).shape == (2, 0)
+def test_the_jacobian_at_a_negative_matrix_has_no_coordinates():
+    jacobian = PSD().project_with_jacobian(-np.eye(3))
+    assert jacobian.n_coordinates == 0
+    assert jacobian.coordinates(np.ones((2, 3))).shape == (2, 0)
+
+
+def test_a_hull_of_other_constraints_raises():
+    X, y = np.eye(4), np.array([0, 0, 1, 1])
+    matrices = ConstraintMatrices.from_pairs(X, doublets(X, y, 1, 1))
+    with pytest.raises(ValueError, match="8 constraints and the hull 7 directions"):
+        ConicHull(DIRECTIONS).minimise(MarginProblem(matrices, Hinge(), 1.0), max_iter=1, tol=0.1)

@@ -1,4 +1,4 @@
-"""What a metric may be: convex cones of symmetric matrices, each with its projection."""
+"""Convex cones of symmetric matrices: what a metric may be, and the solver that keeps it there."""
 
 from __future__ import annotations
 
@@ -9,97 +9,100 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.optimize import nnls
 
-from likewise._runtime.arrays import Array
+from likewise._runtime.arrays import Array, FloatArray
 from likewise._runtime.threads import single_threaded_blas
 from likewise.metric import nearest_psd
+from likewise.solvers import Solution, Watcher
+from likewise.solvers.margin import (
+    MarginObjective,
+    ProjectionJacobian,
+    conic_interior_point,
+    interior_point,
+)
 
 
 class Cone(Protocol):
-    """A closed convex cone K of symmetric matrices."""
+    """A closed convex cone of symmetric matrices."""
 
     def project(self, matrix: Array) -> Array:
-        """Return the point of K nearest to `matrix` in the Frobenius norm."""
+        """Return the member of the cone nearest to `matrix` in the Frobenius norm."""
         ...
 
+    def minimise(
+        self,
+        problem: MarginObjective,
+        start: FloatArray | None = None,
+        *,
+        max_iter: int,
+        tol: float,
+        watcher: Watcher | None = None,
+    ) -> Solution:
+        """Minimise a margin problem over the cone by the solver that suits it.
 
-class SmoothCone(Cone, Protocol):
-    """A cone whose projection has a slope almost everywhere, given matrix by matrix."""
+        Parameters
+        ----------
+        problem : MarginProblem
+            Constraints, loss and C.
+        start : array of shape (n_constraints,), optional
+            Multipliers of a similar problem.
+        max_iter : int
+            The maximum number of steps.
+        tol : float
+            The relative duality gap to reach.
+        watcher : callable, optional
+            Called with an `Iteration` after each step; returns True to stop.
 
-    def face(self, matrix: Array) -> ProjectionJacobian:
-        """Return the projection of a symmetric `matrix` with its slope there."""
-        ...
-
-
-@dataclass(frozen=True, eq=False)
-class ProjectionJacobian:
-    """A projected matrix, and the slope of the projection there.
-
-    In an orthonormal basis the slope multiplies entry (i, j) of a symmetric matrix by a factor
-    between 0 and 1. The coordinates of ``vvᵀ`` are its entries times the root of that factor,
-    so that their inner products are those of the matrices, seen through the slope.
-
-    Attributes
-    ----------
-    point : array of shape (n_features, n_features)
-        The projection itself.
-    basis : array of shape (n_features, n_features) or None
-        Columns; None for the unit vectors.
-    roots : array of shape (n_features, n_features) or None
-        Square roots of the factors; None if all are 1.
-    hidden : int
-        Products of two of the first so many basis vectors have factor 0, and no coordinate.
-    """
-
-    point: Array
-    basis: Array | None = None
-    roots: Array | None = None
-    hidden: int = 0
-
-    @property
-    def size(self) -> int:
-        """How many coordinates there are."""
-        d = len(self.point)
-        return d * (d + 1) // 2 - self.hidden * (self.hidden + 1) // 2
-
-    def of(self, differences: Array) -> Array:
-        """Return one row of coordinates of vvᵀ for each row v.
-
-        Off-diagonal entries stand twice in a matrix, hence their factor √2.
+        Returns
+        -------
+        Solution
+            ``x`` is M.
         """
-        V = differences if self.basis is None else differences @ self.basis
-        n, d = V.shape
-        found = np.empty((n, self.size))
-        place = 0
-        for i in range(d):
-            first = max(i, self.hidden)
-            entries = found[:, place : place + d - first]
-            np.multiply(V[:, i, None], V[:, first:], out=entries)
-            factors = np.full(d - first, np.sqrt(2.0))
-            if first == i:
-                factors[0] = 1.0
-            if self.roots is not None:
-                factors *= self.roots[i, first:]
-            entries *= factors
-            place += d - first
-        return found
+        ...
+
+
+class _ByProjection:
+    """A cone whose projection has a Jacobian: Newton's method goes through the projection."""
+
+    def project_with_jacobian(self, matrix: FloatArray) -> ProjectionJacobian:
+        """Return the projection of a symmetric matrix, with its Jacobian."""
+        raise NotImplementedError
+
+    def minimise(
+        self,
+        problem: MarginObjective,
+        start: FloatArray | None = None,
+        *,
+        max_iter: int,
+        tol: float,
+        watcher: Watcher | None = None,
+    ) -> Solution:
+        """Minimise a margin problem over the cone, see `Cone`."""
+        return interior_point(
+            problem,
+            self.project_with_jacobian,
+            start,
+            max_iter=max_iter,
+            tol=tol,
+            watcher=watcher,
+        )
 
 
 @dataclass(frozen=True)
-class Symmetric:
-    """All symmetric matrices: the projection drops the antisymmetric part."""
+class Symmetric(_ByProjection):
+    """All symmetric matrices."""
 
     def project(self, matrix: Array) -> Array:
         """Return ``(A + Aᵀ)/2``."""
         return (matrix + matrix.T) / 2
 
-    def face(self, matrix: Array) -> ProjectionJacobian:
-        """Return the matrix itself: the slope is 1 everywhere."""
+    def project_with_jacobian(self, matrix: FloatArray) -> ProjectionJacobian:
+        """Return the matrix itself; the Jacobian is the identity."""
         return ProjectionJacobian(self.project(matrix))
 
 
 @dataclass(frozen=True)
-class PSD:
-    """Positive semi-definite matrices: the metrics.
+class PSD(_ByProjection):
+    """Positive semidefinite matrices.
 
     Examples
     --------
@@ -113,24 +116,27 @@ class PSD:
         """Clip the eigenvalues at zero."""
         return nearest_psd(matrix)
 
-    def face(self, matrix: Array) -> ProjectionJacobian:
+    def project_with_jacobian(self, matrix: FloatArray) -> ProjectionJacobian:
         """Clip the eigenvalues λ at zero.
 
-        In the eigenbasis the slope's factor at (i, j) is ``(λᵢ⁺ - λⱼ⁺)/(λᵢ - λⱼ)``: 1 for two
-        positive eigenvalues, 0 for two others.
+        In the eigenbasis the Jacobian's factor at (i, j) is ``(λᵢ⁺ - λⱼ⁺)/(λᵢ - λⱼ)``: 1 for two
+        positive eigenvalues, 0 for two nonpositive ones.
         """
         with single_threaded_blas():
             values, vectors = eigh((matrix + matrix.T) / 2)
             clipped = np.maximum(values, 0)
-            hidden = int(np.count_nonzero(values <= 0))
-            kept = vectors[:, hidden:]
-            point = (kept * clipped[hidden:]) @ kept.T
+            n_nonpositive = int(np.count_nonzero(values <= 0))
+            kept = vectors[:, n_nonpositive:]
+            projection = (kept * clipped[n_nonpositive:]) @ kept.T
+        nonpositive, positive = slice(None, n_nonpositive), slice(n_nonpositive, None)
         factors = np.ones((len(values), len(values)))
-        factors[:hidden, :hidden] = 0
-        between = values[hidden:] / (values[hidden:] - values[:hidden, None])
-        factors[:hidden, hidden:] = between
-        factors[hidden:, :hidden] = between.T
-        return ProjectionJacobian((point + point.T) / 2, vectors, np.sqrt(factors), hidden)
+        factors[nonpositive, nonpositive] = 0
+        mixed = values[positive] / (values[positive] - values[nonpositive, None])
+        factors[nonpositive, positive] = mixed
+        factors[positive, nonpositive] = mixed.T
+        return ProjectionJacobian(
+            (projection + projection.T) / 2, vectors, np.sqrt(factors), n_nonpositive
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,29 +151,41 @@ class ConicHull:
 
     directions: Array
 
-    @property
-    def space(self) -> Symmetric:
-        """What the hull lies in."""
-        return Symmetric()
-
     def weights(self, matrix: Array) -> Array:
-        """Return the α of the nearest point, by non-negative least squares.
+        """Return the α of the projection, by non-negative least squares.
 
-        The problem has one row per entry of the upper triangle; off-diagonal entries count
-        twice in the Frobenius norm, hence the factor √2.
+        The problem has one row per entry of the upper triangle. Off-diagonal entries count twice
+        in the Frobenius norm, hence the factor √2.
         """
         symmetric = (matrix + matrix.T) / 2
         rows, columns = np.triu_indices(len(symmetric))
         count = np.where(rows == columns, 1.0, np.sqrt(2.0))
         generators = (self.directions[:, rows] * self.directions[:, columns] * count).T
         target = symmetric[rows, columns] * count
-        # Of unit length, since some releases of SciPy take small numbers for zero.
-        lengths = np.linalg.norm(generators, axis=0)
-        lengths = np.where(lengths > 0, lengths, 1)
+        # Normalised, since some releases of SciPy treat small numbers as zero.
+        norms = np.linalg.norm(generators, axis=0)
+        norms = np.where(norms > 0, norms, 1)
         scale = np.linalg.norm(target) or 1.0
-        return np.asarray(nnls(generators / lengths, target / scale)[0] / lengths * scale)
+        return np.asarray(nnls(generators / norms, target / scale)[0] / norms * scale)
 
     def project(self, matrix: Array) -> Array:
         """Return the nearest non-negative combination of the generators."""
         nearest = (self.directions.T * self.weights(matrix)) @ self.directions
         return np.asarray((nearest + nearest.T) / 2)
+
+    def minimise(
+        self,
+        problem: MarginObjective,
+        start: FloatArray | None = None,
+        *,
+        max_iter: int,
+        tol: float,
+        watcher: Watcher | None = None,
+    ) -> Solution:
+        """Minimise a margin problem whose constraint matrices are the generators, see `Cone`."""
+        if len(problem.matrices) != len(self.directions):
+            raise ValueError(
+                f"The problem has {len(problem.matrices)} constraints and the hull "
+                f"{len(self.directions)} directions, but the hull must be that of the constraints."
+            )
+        return conic_interior_point(problem, start, max_iter=max_iter, tol=tol, watcher=watcher)

@@ -1,11 +1,12 @@
-"""Losses of a violation: what a broken constraint costs, and the slope of that cost.
+"""Losses of a margin violation: value, derivative and, for certificates, the convex conjugate.
 
-A violation ``v`` says by how much a constraint misses its margin: ``v = 1 - z`` where the
-constraint wants ``z >= 1``. A loss knows nothing of data, metrics or margins.
+The violation of a constraint ``z >= 1`` is ``v = 1 - z``. A loss knows nothing of data, metrics or
+margins.
 
-Seen from the dual, a constraint has a slope ``p`` between 0 and 1 (or without upper end), and the
-conjugate ``sup_v pv - loss(v)`` is what that slope costs. Where p lies inside its range, its
-violation is ``conjugate_derivative(p)``; at an end that it may reach, a multiplier takes the rest.
+In the dual problem a constraint with multiplier λ has the variable ``p = λ/C``, which is the
+derivative of its loss at the optimum. p lies between 0 and `max_derivative`. For p strictly
+between these bounds, the violation is ``conjugate_derivative(p)``. At a bound that p can attain
+(`reaches_zero`, `reaches_one`), the violation may lie beyond it.
 """
 
 from __future__ import annotations
@@ -24,44 +25,46 @@ class Loss(Protocol):
     """A convex, non-decreasing function of the violation."""
 
     def value(self, violation: Array) -> Array:
-        """Cost of each violation."""
+        """Return the loss of each violation."""
         ...
 
     def derivative(self, violation: Array) -> Array:
-        """Slope of the cost; at a kink the smaller one."""
+        """Return the derivative of the loss; at a kink the left one."""
         ...
 
 
 class DualLoss(Loss, Protocol):
-    """A loss that also knows its conjugate, as certificates of optimality need it.
+    """A loss with its convex conjugate, from which duality gaps are computed.
 
     Attributes
     ----------
     reaches_zero, reaches_one : bool
-        Whether the slope may be exactly 0 and whether it may be exactly 1. A slope that may not
-        be 1 is either smaller of itself (logistic) or has no upper end (squared hinge).
+        Whether the derivative attains 0, and whether it attains 1. A derivative that does not
+        attain 1 stays below 1 (logistic) or is unbounded (squared hinge).
+    max_derivative : float
+        The supremum of the derivative.
     """
 
     reaches_zero: ClassVar[bool]
     reaches_one: ClassVar[bool]
     max_derivative: ClassVar[float]
 
-    def conjugate(self, slope: Array) -> Array:
-        """Return ``sup_v slope·v - loss(v)``."""
+    def conjugate(self, p: Array) -> Array:
+        """Return ``sup_v p·v - loss(v)``."""
         ...
 
-    def conjugate_derivative(self, slope: Array) -> Array:
-        """Return the violation that has this slope, for slopes inside the range."""
+    def conjugate_derivative(self, p: Array) -> Array:
+        """Return the violation at which the loss has the derivative p, for p inside its range."""
         ...
 
-    def conjugate_curvature(self, slope: Array) -> Array:
-        """Return how fast that violation grows with the slope."""
+    def conjugate_curvature(self, p: Array) -> Array:
+        """Return the second derivative of the conjugate."""
         ...
 
 
 @dataclass(frozen=True)
 class Hinge:
-    """``max(v, 0)``: linear in what is missing.
+    """``max(v, 0)``.
 
     Examples
     --------
@@ -75,102 +78,103 @@ class Hinge:
     max_derivative: ClassVar[float] = 1.0
 
     def value(self, violation: Array) -> Array:
-        """Cost of each violation."""
+        """Return the loss of each violation."""
         return np.maximum(violation, 0)
 
     def derivative(self, violation: Array) -> Array:
-        """1 where the constraint is broken."""
+        """Return 1 where the constraint is violated, else 0."""
         return (violation > 0).astype(violation.dtype)
 
-    def conjugate(self, slope: Array) -> Array:
-        """Zero: slopes cost nothing of themselves."""
-        return np.zeros_like(slope)
+    def conjugate(self, p: Array) -> Array:
+        """Return 0."""
+        return np.zeros_like(p)
 
-    def conjugate_derivative(self, slope: Array) -> Array:
-        """Zero: between the ends the constraint is met exactly."""
-        return np.zeros_like(slope)
+    def conjugate_derivative(self, p: Array) -> Array:
+        """Return 0: for 0 < p < 1 the constraint holds with equality."""
+        return np.zeros_like(p)
 
-    def conjugate_curvature(self, slope: Array) -> Array:
-        """Zero."""
-        return np.zeros_like(slope)
+    def conjugate_curvature(self, p: Array) -> Array:
+        """Return 0."""
+        return np.zeros_like(p)
 
 
 @dataclass(frozen=True)
 class SquaredHinge:
-    """``max(v, 0)²``: smooth, and hard on large violations."""
+    """``max(v, 0)²``: smooth, with a stronger penalty on large violations than the hinge."""
 
     reaches_zero: ClassVar[bool] = True
     reaches_one: ClassVar[bool] = False
     max_derivative: ClassVar[float] = np.inf
 
     def value(self, violation: Array) -> Array:
-        """Cost of each violation."""
+        """Return the loss of each violation."""
         return np.square(np.maximum(violation, 0))
 
     def derivative(self, violation: Array) -> Array:
-        """Twice what is missing."""
+        """Return ``2 max(v, 0)``."""
         return 2 * np.maximum(violation, 0)
 
-    def conjugate(self, slope: Array) -> Array:
-        """A quarter of the slope's square."""
-        return np.square(slope) / 4
+    def conjugate(self, p: Array) -> Array:
+        """Return ``p²/4``."""
+        return np.square(p) / 4
 
-    def conjugate_derivative(self, slope: Array) -> Array:
-        """Half the slope."""
-        return slope / 2
+    def conjugate_derivative(self, p: Array) -> Array:
+        """Return ``p/2``."""
+        return p / 2
 
-    def conjugate_curvature(self, slope: Array) -> Array:
-        """One half."""
-        return np.full_like(slope, 0.5)
+    def conjugate_curvature(self, p: Array) -> Array:
+        """Return 1/2."""
+        return np.full_like(p, 0.5)
 
 
 @dataclass(frozen=True)
 class Logistic:
-    """``log(1 + exp(v - 1)) = log(1 + exp(-z))``: never quite satisfied."""
+    """``log(1 + exp(v - 1)) = log(1 + exp(-z))``: positive for every violation."""
 
     reaches_zero: ClassVar[bool] = False
     reaches_one: ClassVar[bool] = False
     max_derivative: ClassVar[float] = 1.0
 
     def value(self, violation: Array) -> Array:
-        """Cost of each violation."""
+        """Return the loss of each violation."""
         return np.asarray(np.logaddexp(0, violation - 1))
 
     def derivative(self, violation: Array) -> Array:
-        """Probability of the wrong answer."""
+        """Return the probability of the wrong class."""
         return np.asarray(expit(violation - 1))
 
-    def conjugate(self, slope: Array) -> Array:
-        """Return the slope less the entropy of that probability."""
-        return np.asarray(slope + xlogy(slope, slope) + xlogy(1 - slope, 1 - slope))
+    def conjugate(self, p: Array) -> Array:
+        """Return p less the entropy of the probability p."""
+        return np.asarray(p + xlogy(p, p) + xlogy(1 - p, 1 - p))
 
-    def conjugate_derivative(self, slope: Array) -> Array:
-        """One more than the log odds."""
-        return np.asarray(1 + logit(slope))
+    def conjugate_derivative(self, p: Array) -> Array:
+        """Return ``1 + log(p/(1 - p))``."""
+        return np.asarray(1 + logit(p))
 
-    def conjugate_curvature(self, slope: Array) -> Array:
-        """Smallest at one half, and without bound towards the ends."""
-        return np.asarray(1 / (slope * (1 - slope)))
+    def conjugate_curvature(self, p: Array) -> Array:
+        """Return ``1/(p(1 - p))``."""
+        return np.asarray(1 / (p * (1 - p)))
 
 
 @dataclass(frozen=True)
 class SmoothedHinge:
-    """The hinge with its kink rounded over ``[0, width]`` (Huber): never above the hinge.
+    """The hinge with a quadratic piece in place of its kink (Huber).
 
-    ``v²/(2·width)`` up to ``v = width``, then ``v - width/2``; at most ``width/2`` below `Hinge`.
+    ``v²/(2·smoothing)`` for ``0 <= v <= smoothing``, then ``v - smoothing/2``: at most
+    ``smoothing/2`` below `Hinge`, and never above it.
     """
 
-    width: float
+    smoothing: float
 
     def __post_init__(self) -> None:
-        check_parameters("SmoothedHinge", {"width": self.width}, {"width": positive()})
+        check_parameters("SmoothedHinge", {"smoothing": self.smoothing}, {"smoothing": positive()})
 
     def value(self, violation: Array) -> Array:
-        """Cost of each violation."""
-        rounded = np.clip(violation, 0, self.width)
-        linear = np.maximum(violation - self.width, 0)
-        return np.asarray(np.square(rounded) / (2 * self.width) + linear)
+        """Return the loss of each violation."""
+        quadratic = np.clip(violation, 0, self.smoothing)
+        linear = np.maximum(violation - self.smoothing, 0)
+        return np.asarray(np.square(quadratic) / (2 * self.smoothing) + linear)
 
     def derivative(self, violation: Array) -> Array:
-        """Rises from 0 to 1 over the rounded part."""
-        return np.asarray(np.clip(violation / self.width, 0, 1))
+        """Return ``v/smoothing``, clipped to [0, 1]."""
+        return np.asarray(np.clip(violation / self.smoothing, 0, 1))

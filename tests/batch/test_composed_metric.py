@@ -200,8 +200,8 @@ def test_pairs_of_ncml_are_added_step_by_step(monkeypatch):
     """The certificate of a part must hold for all pairs: both ways bound one minimum."""
     X, y = blobs(150, 3)
     whole = lw.NCML(2, C=1e-3).fit(X, y)
-    monkeypatch.setattr(_conic_interior_point, "WORTH_SPLITTING", 100)
-    monkeypatch.setattr(_conic_interior_point, "FIRST_SET", 60)
+    monkeypatch.setattr(_conic_interior_point, "MIN_FOR_SUBSETS", 100)
+    monkeypatch.setattr(_conic_interior_point, "FIRST_SUBSET", 60)
     parts = lw.NCML(2, C=1e-3).fit(X, y)
     assert parts.converged_
     assert len(parts.history_["gap"]) > 1

@@ -127,9 +127,10 @@ def test_no_table_beyond_the_limit(name, monkeypatch):
     X = np.column_stack([X, X[::-1] ** 2])
     expected = method(name, C=1e-6).fit(X, y)
     for module in (_normal_equations, _interior_point):
-        monkeypatch.setattr(module, "LARGEST_TABLE", 20)
-    monkeypatch.setattr(_interior_point, "_COORDINATES_KEPT", 0)
-    monkeypatch.setattr(_coordinate_ascent, "_WORTH_IT", 0.0)  # so that Newton steps are asked for
+        monkeypatch.setattr(module, "MAX_GRAM_SIZE", 20)
+    monkeypatch.setattr(_interior_point, "_MAX_KEPT_COORDINATES", 0)
+    # No budget for coordinate ascent: Newton steps are tried first.
+    monkeypatch.setattr(_coordinate_ascent, "_BUDGET_SHARE", 0.0)
     if name == "LDML":
         with pytest.raises(MemoryError, match=r"6000 × 6000 inner products, but 20 × 20"):
             method(name).fit(X, y)

@@ -1,4 +1,4 @@
-"""The template: its parts against plain loops, and the dual's gradient against differences."""
+"""The margin problem: products against plain loops, the dual's gradient against differences."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def test_products_with_the_matrices(kind):
     some = np.array([5, 2, 17])
     gram = np.einsum("lij,mij->lm", explicit[some], explicit[some])
     np.testing.assert_allclose(rows.gram(some), gram, atol=1e-11)
-    coordinates = rows.coordinates(Symmetric().face(M), some)
+    coordinates = rows.coordinates(Symmetric().project_with_jacobian(M), some)
     np.testing.assert_allclose(coordinates @ coordinates.T, gram, atol=1e-11)
     assert rows.has_intercept == (kind == "pairs")
 
@@ -55,7 +55,7 @@ def test_products_with_the_matrices(kind):
 def test_the_gradient_of_the_dual_by_differences(kind, cone, loss):
     """It is 1 - loss*'(λ/C) - h⟨P(A(λ)), X⟩."""
     rows, _ = matrices(kind)
-    problem = MarginProblem(rows, loss, 2.0, cone)
+    problem = MarginProblem(rows, loss, 2.0)
     random = np.random.default_rng(2)
     multipliers = random.uniform(0.1, 1.9, size=len(rows))
 
@@ -67,17 +67,15 @@ def test_the_gradient_of_the_dual_by_differences(kind, cone, loss):
     for _ in range(5):
         direction = random.normal(size=len(rows))
         step = 1e-5
-        slope = (dual(multipliers + step * direction) - dual(multipliers - step * direction)) / (
-            2 * step
-        )
-        assert slope == pytest.approx(gradient @ direction, rel=1e-5)
+        change = dual(multipliers + step * direction) - dual(multipliers - step * direction)
+        assert change / (2 * step) == pytest.approx(gradient @ direction, rel=1e-5)
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 @pytest.mark.parametrize("seed", range(3))
-def test_the_intercept_costs_least(loss, seed):
+def test_the_intercept_is_the_best(loss, seed):
     rows, _ = matrices("pairs")
-    problem = MarginProblem(rows, loss, 1.0, Symmetric())
+    problem = MarginProblem(rows, loss, 1.0)
     q = np.random.default_rng(seed).normal(size=len(rows)) * 3
     M = np.zeros((4, 4))
     best = min(problem.primal(M, q, b) for b in np.linspace(-12, 12, 4801))
@@ -86,12 +84,12 @@ def test_the_intercept_costs_least(loss, seed):
 
 def test_triplets_have_no_intercept():
     rows, _ = matrices("triplets")
-    assert MarginProblem(rows, Hinge(), 1.0, PSD()).intercept(rows.sign) == 0
+    assert MarginProblem(rows, Hinge(), 1.0).intercept(rows.sign) == 0
 
 
 def test_balanced_multipliers_sum_to_zero_and_do_not_grow():
     rows, _ = matrices("pairs")
-    problem = MarginProblem(rows, Hinge(), 1.0, PSD())
+    problem = MarginProblem(rows, Hinge(), 1.0)
     given = np.random.default_rng(3).uniform(size=len(rows))
     balanced = problem.balanced(given)
     assert abs(balanced @ rows.sign) < 1e-12

@@ -23,13 +23,12 @@ from likewise._runtime.validation import (
 from likewise.base import fitting
 from likewise.batch._kernel_metric import KernelMetric
 from likewise.batch._kernel_space import KernelSpace
-from likewise.cones import ConicHull, Symmetric
+from likewise.cones import Cone, Symmetric
 from likewise.constraints import Pairs, Triplets, as_pairs, as_triplets
 from likewise.losses import DualLoss, Hinge
 from likewise.metric import canonical_components, nearest_psd
 from likewise.objectives import ConstraintMatrices, MarginProblem
 from likewise.solvers import Solution
-from likewise.solvers.margin import conic_interior_point, interior_point
 
 _ROUNDING2 = 1e-26  # of the longest difference's square: two images of one row in feature space
 
@@ -65,7 +64,7 @@ class MarginLearner(KernelMetric):
     def _loss(self) -> DualLoss:
         return Hinge()
 
-    def _cone(self, matrices: ConstraintMatrices) -> Any:
+    def _cone(self, matrices: ConstraintMatrices) -> Cone:
         return Symmetric()
 
     def _constraints(self, X: Array, labels: Array) -> Pairs | Triplets:
@@ -115,16 +114,15 @@ class MarginLearner(KernelMetric):
         self, X: Array, rows: Array, space: KernelSpace | None, constraints: Pairs | Triplets
     ) -> Self:
         matrices, factor = self._matrices(rows, constraints)
-        problem = MarginProblem(matrices, self._loss(), float(self.C), self._cone(matrices))
+        problem = MarginProblem(matrices, self._loss(), float(self.C))
 
         known = self._of_space(space)
 
         def fitted(M: Array) -> dict[str, Any]:
             return {**known, "components_": (_components(M) * factor).astype(X.dtype)}
 
-        over_the_hull = isinstance(problem.cone, ConicHull)
-        solver = conic_interior_point if over_the_hull else interior_point
-        found = self._solve(solver, problem, self._start(len(matrices)), fitted, tol=self.tol)
+        solver, start = self._cone(matrices).minimise, self._start(len(matrices))
+        found = self._solve(solver, problem, start, fitted, tol=self.tol)
         self.__dict__.update(known)
         return self._keep_solution(problem, found, factor, X.dtype)
 
@@ -149,10 +147,10 @@ class MarginLearner(KernelMetric):
             matrices = ConstraintMatrices.from_triplets(X, constraints, self.n_jobs)
         if getattr(self, "kernel", None) is not None:
             matrices = _without_rounding(matrices)
-        of_alike = constraints.same if isinstance(constraints, Pairs) else matrices.near_sides
-        alike = matrices.differences[of_alike]
-        factor = _unit_factor(alike, matrices.differences) if self.scale == "auto" else self.scale
-        return matrices.times(float(factor)), float(factor)
+        factor = self.scale
+        if factor == "auto":
+            factor = _unit_factor(matrices.similar, matrices.differences)
+        return matrices.scaled(float(factor)), float(factor)
 
     def _keep_solution(
         self, problem: MarginProblem, found: Solution, factor: float, dtype: Any

@@ -10,7 +10,7 @@ from likewise._runtime.arrays import Array
 from likewise._runtime.validation import TableLike, at_least, one_of
 from likewise.base import fitting
 from likewise.batch._margin_learner import COMMON_RULES, MarginLearner
-from likewise.cones import PSD, ConicHull, Symmetric
+from likewise.cones import PSD, Cone, ConicHull, Symmetric
 from likewise.constraints import (
     Pairs,
     Triplets,
@@ -167,7 +167,7 @@ class ComposedMetric(MarginLearner):
         loss: DualLoss = _LOSSES[self.loss]()
         return loss
 
-    def _cone(self, matrices: ConstraintMatrices) -> Any:
+    def _cone(self, matrices: ConstraintMatrices) -> Cone:
         if self.cone == "conic":
             return ConicHull(matrices.differences)
         return PSD() if self.cone == "psd" else Symmetric()

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from likewise._runtime.arrays import Array
 from likewise._runtime.validation import at_least
 from likewise.batch._margin_learner import COMMON_RULES, PairMarginLearner
-from likewise.cones import ConicHull
+from likewise.cones import Cone, ConicHull
 from likewise.constraints import Pairs, nearest_and_farthest_pairs
 from likewise.kernels import KERNEL_RULES
 from likewise.objectives import ConstraintMatrices
@@ -114,7 +114,7 @@ class NCML(PairMarginLearner):
         self.warm_start = warm_start
         self.verbose = verbose
 
-    def _cone(self, matrices: ConstraintMatrices) -> Any:
+    def _cone(self, matrices: ConstraintMatrices) -> Cone:
         return ConicHull(matrices.differences)
 
     def _constraints(self, X: Array, labels: Array) -> Pairs:

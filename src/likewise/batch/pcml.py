@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from likewise._runtime.arrays import Array
 from likewise._runtime.validation import at_least
 from likewise.batch._margin_learner import COMMON_RULES, PairMarginLearner
-from likewise.cones import PSD
+from likewise.cones import PSD, Cone
 from likewise.constraints import Pairs, nearest_and_farthest_pairs
 from likewise.objectives import ConstraintMatrices
 
@@ -97,7 +97,7 @@ class PCML(PairMarginLearner):
         self.warm_start = warm_start
         self.verbose = verbose
 
-    def _cone(self, matrices: ConstraintMatrices) -> Any:
+    def _cone(self, matrices: ConstraintMatrices) -> Cone:
         return PSD()
 
     def _constraints(self, X: Array, labels: Array) -> Pairs:

@@ -1,9 +1,8 @@
-"""The template of SVM-style metric learning: constraints × loss × cone, with both its values."""
+"""The margin problem of SVM-style metric learning: primal objective, dual objective, intercept."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -17,37 +16,35 @@ class MarginProblem:
     r"""``min ½‖M‖² + C Σ loss(1 - h(⟨M, X⟩ + b))`` over M in a cone, and its dual.
 
     With :math:`A(\lambda) = \sum_l \lambda_l h_l X_l` and the projection P on the cone, the dual
-    is to maximise
-    :math:`\sum_l \lambda_l - C\,\mathrm{loss}^*(\lambda_l/C) - \frac12\|P(A(\lambda))\|^2`,
-    over slopes λ/C that the loss has and, where there is a free b, with
-    :math:`\sum_l \lambda_l h_l = 0`. Each λ so found bounds the minimum from below, and
-    ``M = P(A(λ))`` from above.
+    problem is to maximise
+    :math:`\sum_l \lambda_l - C\,\mathrm{loss}^*(\lambda_l/C) - \frac12\|P(A(\lambda))\|^2`
+    over :math:`0 \le \lambda_l \le C\,\mathrm{max\_derivative}` and, where b is free,
+    :math:`\sum_l \lambda_l h_l = 0`. Each feasible λ gives a lower bound on the minimum, and
+    ``M = P(A(λ))`` an upper bound. A cone minimises the problem (`likewise.cones`).
 
     Parameters
     ----------
     matrices : ConstraintMatrices
-        The X and h; pairs have a free b, triplets have none.
+        The X and h. Pairs have a free b, triplets have none.
     loss : DualLoss
-        What a violation costs.
+        The loss of a violation.
     C : float
-        The weight of the losses, as a plain sum.
-    cone : cone
-        What M may be.
+        The weight of the sum of losses.
     """
 
     matrices: ConstraintMatrices
     loss: DualLoss
     C: float
-    cone: Any
 
-    def of(self, chosen: IndexArray) -> MarginProblem:
-        """Return the problem of some constraints only."""
-        return replace(self, matrices=self.matrices.of(chosen))
+    def subset(self, chosen: IndexArray) -> MarginProblem:
+        """Return the problem with the chosen constraints only."""
+        return replace(self, matrices=self.matrices.subset(chosen))
 
     def intercept(self, q: FloatArray, sign: FloatArray | None = None) -> float:
-        """Return the b that costs least for given ⟨M, X⟩; 0 where there is none, NaN from NaN.
+        """Return the best b for given ``q = ⟨M, X⟩``.
 
-        `sign` is given where `q` is of some constraints only.
+        It is 0 where b is not free, and NaN where q is not finite. `sign` is given where `q`
+        belongs to some of the constraints only.
         """
         if not self.matrices.has_intercept:
             return 0.0
@@ -57,32 +54,32 @@ class MarginProblem:
         # Each loss has its kink where h(q + b) = 1, that is at b = h - q.
         kinks = sign - q
         if isinstance(self.loss, Hinge):
-            # The slope begins at minus the number of h = +1 and grows by 1 at every kink.
+            # The derivative in b begins at minus the number of h = +1 and grows by 1 at each kink.
             middle = int(np.count_nonzero(sign > 0))
             around = np.partition(kinks, [middle - 1, middle])[middle - 1 : middle + 1]
             return float(around.mean())
 
-        def rises(b: float) -> bool:
+        def increasing(b: float) -> bool:
             return float(sign @ self.loss.derivative(1 - sign * (q + b))) < 0
 
         low, high = float(kinks.min()) - 1, float(kinks.max()) + 1
-        while rises(low):
+        while increasing(low):
             low -= high - low
-        while not rises(high):
+        while not increasing(high):
             high += high - low
         while low < (middle_b := (low + high) / 2) < high:
-            low, high = (low, middle_b) if rises(middle_b) else (middle_b, high)
+            low, high = (low, middle_b) if increasing(middle_b) else (middle_b, high)
         return middle_b
 
     def primal(self, M: FloatArray, q: FloatArray, b: float) -> float:
-        """Return the value that is to be least."""
+        """Return the primal objective."""
         violations = 1 - self.matrices.sign * (q + b)
         return float(np.vdot(M, M) / 2 + self.C * self.loss.value(violations).sum())
 
     def dual(self, multipliers: FloatArray, M: FloatArray) -> float:
-        """Return the bound that the multipliers give, with ``M = P(A(multipliers))``."""
-        paid = self.C * self.loss.conjugate(multipliers / self.C)
-        return float((multipliers - paid).sum() - np.vdot(M, M) / 2)
+        """Return the dual objective, with ``M = P(A(λ))``."""
+        conjugate = self.C * self.loss.conjugate(multipliers / self.C)
+        return float((multipliers - conjugate).sum() - np.vdot(M, M) / 2)
 
     def balanced(self, multipliers: FloatArray) -> FloatArray:
         """Return multipliers with ``Σ λh = 0`` to the last digit, none larger than before."""
@@ -90,7 +87,7 @@ class MarginProblem:
             return multipliers
         different = self.matrices.sign > 0
         sums = multipliers[different].sum(), multipliers[~different].sum()
-        least = min(sums)
-        if least <= 0:
+        smaller = min(sums)
+        if smaller <= 0:
             return np.zeros_like(multipliers)
-        return np.asarray(multipliers * np.where(different, least / sums[0], least / sums[1]))
+        return np.asarray(multipliers * np.where(different, smaller / sums[0], smaller / sums[1]))

@@ -1,6 +1,6 @@
 """Solvers: they know a protocol and nothing of data, metrics or estimators."""
 
-from likewise.solvers._protocols import Iteration, Smooth, Solution, Status
+from likewise.solvers._protocols import Iteration, Smooth, Solution, Status, Watcher
 from likewise.solvers.adam import adam
 from likewise.solvers.bregman import bregman_cycles
 from likewise.solvers.lbfgs import lbfgs
@@ -14,6 +14,7 @@ __all__ = [
     "Smooth",
     "Solution",
     "Status",
+    "Watcher",
     "adam",
     "bregman_cycles",
     "fista",

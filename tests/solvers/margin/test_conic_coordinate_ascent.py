@@ -1,4 +1,4 @@
-"""Coordinate ascent over sums of the pairs' own matrices: the interior-point method's minimum."""
+"""Coordinate ascent over the hull of the pairs' matrices, against the interior-point method."""
 
 import numpy as np
 import pytest
@@ -12,50 +12,50 @@ from likewise.solvers.margin._conic_coordinate_ascent import ConicBound, ConicCo
 from likewise.solvers.margin._run import MarginRun
 
 
-def problem(loss, C, n=120, d=4, n_jobs=None):
+def make_problem(loss, C, n=120, d=4, n_jobs=None):
     random = np.random.default_rng(1)
     y = np.arange(n) % 3
     X = random.normal(size=(n, d))
     X[:, 0] += y
     matrices = ConstraintMatrices.from_pairs(X / 2, doublets(X, y, 1, 2), n_jobs)
-    return MarginProblem(matrices, loss, C, ConicHull(matrices.differences))
+    return MarginProblem(matrices, loss, C)
 
 
 @pytest.mark.parametrize("loss", [Hinge(), SquaredHinge()], ids=repr)
 @pytest.mark.parametrize("C", [1e-3, 0.3])
 def test_the_minimum_is_that_of_the_interior_point_method(loss, C, monkeypatch):
-    asked = problem(loss, C)
-    run = MarginRun(asked, 1e-4, 5000, None)
-    assert ConicCoordinateAscent(run, None).take() == "converged"
-    monkeypatch.setattr(_conic_interior_point, "WORTH_SWEEPING", np.inf)
-    other = conic_interior_point(asked, max_iter=500, tol=1e-6)
+    problem = make_problem(loss, C)
+    run = MarginRun(problem, None, 1e-4, 5000)
+    assert ConicCoordinateAscent(run, None).solve() == "converged"
+    monkeypatch.setattr(_conic_interior_point, "MIN_FOR_SWEEPS", np.inf)
+    other = conic_interior_point(problem, max_iter=500, tol=1e-6)
     assert other.status == "converged"
     assert run.value == pytest.approx(other.value, rel=1.1e-4)
     assert max(run.dual) <= other.value * (1 + 1e-12)
     # ½‖M‖² makes the objective grow at least so fast with the distance from the minimum.
     assert np.sum((run.M - other.x) ** 2) / 4 <= (run.gap + other.gap) * other.value
-    assert ConicHull(asked.matrices.differences).project(run.M) == pytest.approx(run.M, abs=1e-6)
+    assert ConicHull(problem.matrices.differences).project(run.M) == pytest.approx(run.M, abs=1e-6)
 
 
 def test_a_bound_holds_for_any_multipliers():
-    """Whatever M and λ, the bound is below the value of every sum of the pairs' matrices."""
-    asked = problem(Hinge(), 0.1)
-    matrices, hull = asked.matrices, ConicBound(asked.matrices)
+    """For any M and λ, the bound is below the objective of every member of the hull."""
+    problem = make_problem(Hinge(), 0.1)
+    matrices, conic = problem.matrices, ConicBound(problem.matrices)
     random = np.random.default_rng(0)
     for _ in range(20):
-        multipliers = asked.balanced(random.uniform(0, 0.1, len(matrices)))
+        multipliers = problem.balanced(random.uniform(0, 0.1, len(matrices)))
         M = matrices.combine(random.uniform(0, 0.01, len(matrices)))
-        bound = asked.dual(multipliers, hull.matrix(M, multipliers))
+        bound = problem.dual(multipliers, conic.matrix(M, multipliers))
         for _ in range(20):
             other = matrices.combine(random.exponential(1e-4, len(matrices)))
             q = matrices.inner(other)
-            assert bound <= asked.primal(other, q, asked.intercept(q))
+            assert bound <= problem.primal(other, q, problem.intercept(q))
 
 
-def test_the_same_bits_for_any_number_of_threads():
+def test_threads_do_not_change_the_bits():
     first, second = (
-        MarginRun(problem(Hinge(), 0.01, n_jobs=n_jobs), 1e-3, 200, None) for n_jobs in (1, 2)
+        MarginRun(make_problem(Hinge(), 0.01, n_jobs=n_jobs), None, 1e-3, 200) for n_jobs in (1, 2)
     )
     for run in (first, second):
-        ConicCoordinateAscent(run, None).take()
+        ConicCoordinateAscent(run, None).solve()
     np.testing.assert_array_equal(first.M, second.M)

@@ -1,4 +1,4 @@
-"""How solvers of margin problems end: stopped, out of steps, or with what they had reached."""
+"""Status of the margin solvers: converged, stopped by the watcher, out of steps, failed."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,6 @@ from likewise.cones import PSD, ConicHull, Symmetric
 from likewise.constraints import doublets
 from likewise.losses import Hinge, Logistic
 from likewise.objectives import ConstraintMatrices, MarginProblem
-from likewise.solvers.margin import conic_interior_point, interior_point
 from likewise.solvers.margin._newton_steps import NewtonSteps
 
 CONES = ["symmetric", "psd", "hull"]
@@ -20,15 +19,14 @@ def solve(cone, loss=None, n=40, scale=1.0, **options):
     matrices = ConstraintMatrices.from_pairs(scale * X, doublets(X, y, 2, 2))
     hull = ConicHull(matrices.differences)
     chosen = {"symmetric": Symmetric(), "psd": PSD(), "hull": hull}[cone]
-    problem = MarginProblem(matrices, loss or Hinge(), 0.1, chosen)
-    solver = conic_interior_point if cone == "hull" else interior_point
+    problem = MarginProblem(matrices, loss or Hinge(), 0.1)
     with np.errstate(all="ignore"):
-        return solver(problem, **{"max_iter": 200, "tol": 1e-6, **options})
+        return chosen.minimise(problem, **{"max_iter": 200, "tol": 1e-6, **options})
 
 
 @pytest.mark.parametrize("cone", CONES)
 @pytest.mark.parametrize("n", [40, 200])
-def test_a_watcher_sees_every_step_and_stops_it(cone, n):
+def test_a_watcher_is_called_at_every_step_and_can_stop(cone, n):
     seen = []
 
     def watcher(iteration):
@@ -43,7 +41,7 @@ def test_a_watcher_sees_every_step_and_stops_it(cone, n):
 
 
 @pytest.mark.parametrize("cone", CONES)
-def test_out_of_steps(cone):
+def test_max_iter(cone):
     found = solve(cone, max_iter=2)
     assert (found.status, found.n_iter) == ("max_iter", 2)
     assert found.gap > 1e-6
@@ -51,12 +49,12 @@ def test_out_of_steps(cone):
 
 @pytest.mark.parametrize("cone", CONES)
 @pytest.mark.parametrize("loss", [Hinge(), Logistic()], ids=repr)
-def test_numbers_that_are_not_finite(cone, loss):
+def test_overflow_fails(cone, loss):
     assert solve(cone, loss, scale=1e100).status == "failed"
 
 
-def test_what_was_reached_is_kept_when_a_step_fails(monkeypatch):
-    step, taken = NewtonSteps._step, []
+def test_the_best_point_is_kept_when_a_step_fails(monkeypatch):
+    step, taken = NewtonSteps._predictor_corrector_step, []
 
     def failing(self):
         taken.append(self)
@@ -64,7 +62,7 @@ def test_what_was_reached_is_kept_when_a_step_fails(monkeypatch):
             raise FloatingPointError
         step(self)
 
-    monkeypatch.setattr(NewtonSteps, "_step", failing)
+    monkeypatch.setattr(NewtonSteps, "_predictor_corrector_step", failing)
     found = solve("symmetric")
     assert found.status == "stalled"
     assert found.gap == found.history["gap"].min() < 1

@@ -1,89 +1,82 @@
-"""Coordinate ascent where M is a sum of the pairs' own matrices, with weights above 0."""
+"""Coordinate ascent over the conic hull of the constraint matrices, ``M = Σ αₗXₗ`` with α ≥ 0."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
-from likewise import _loops
 from likewise._runtime.arrays import FloatArray
 from likewise.solvers.margin._coordinate_ascent import CoordinateAscent
-from likewise.solvers.margin._run import MarginRun
+from likewise.solvers.margin._run import BoundMatrix, MarginRun
+from likewise.solvers.margin.problem import ConstraintOperator
 
-_SWEEPS = 5  # over the weights, after each over the multipliers: more would make them no truer
+_WEIGHT_SWEEPS = 5  # after each sweep over the multipliers; more do not improve the weights
+_TINY = 1e-300
 
 
 class ConicBound:
-    """What proves a bound over the hull ``Σ αₗXₗ, α ≥ 0``: a Y with ``⟨Y, X⟩ ≥ 0`` for all X.
+    """Lower bounds over the hull ``Σ αₗXₗ, α ≥ 0``, from a Y with ``⟨Y, X⟩ ≥ 0`` for all X.
 
-    The dual objective is then ``Σ λ - … - ½‖A(λ) + Y‖²``. Near the optimum ``M - A(λ)`` is such a
-    Y but for a little. What is missing is made up by multiplying M, or by adding a matrix whose
-    ⟨·, X⟩ are all positive, whichever comes out smaller.
+    The dual objective with ``‖A(λ) + Y‖²`` in place of ``‖P(A(λ))‖²`` is a lower bound for every Y
+    of the dual cone. Near the optimum ``M - A(λ)`` is almost in the dual cone. It is moved there
+    by multiplying M, or by adding a multiple of a matrix of the dual cone's interior, whichever
+    gives the smaller norm.
     """
 
-    def __init__(self, matrices: Any) -> None:
+    def __init__(self, matrices: ConstraintOperator) -> None:
         self.matrices = matrices
-        d = matrices.differences.shape[1]
-        self.inside = matrices.combine(1 / np.maximum(matrices.inner(np.eye(d)), 1e-300))
-        self.inside_inner = np.maximum(matrices.inner(self.inside), 1e-300)
+        traces = matrices.inner(np.eye(matrices.n_features))
+        self.interior = matrices.combine(1 / np.maximum(traces, _TINY))
+        self.interior_inner = np.maximum(matrices.inner(self.interior), _TINY)
 
-    def room(self, M: FloatArray, multipliers: FloatArray) -> FloatArray:
-        """Return ``⟨M - A(λ), X⟩`` for every X, in units of what makes up for it."""
+    def slack(self, M: FloatArray, multipliers: FloatArray) -> FloatArray:
+        """Return ``⟨M - A(λ), X⟩`` of every X, relative to that of the interior matrix."""
         Y = M - self.matrices.combine(multipliers * self.matrices.sign)
-        return np.asarray(self.matrices.inner(Y) / self.inside_inner)
+        return np.asarray(self.matrices.inner(Y) / self.interior_inner)
 
     def matrix(self, M: FloatArray, multipliers: FloatArray) -> FloatArray:
-        """Return ``A(λ) + Y`` for a Y that is allowed."""
+        """Return ``A(λ) + Y`` for a Y of the dual cone."""
         A = self.matrices.combine(multipliers * self.matrices.sign)
-        wanted, there = self.matrices.inner(A), self.matrices.inner(M)
-        lacking = max(0.0, float(((wanted - there) / self.inside_inner).max(initial=0.0)))
-        added = M + lacking * self.inside
+        required, present = self.matrices.inner(A), self.matrices.inner(M)
+        missing = max(0.0, float(((required - present) / self.interior_inner).max(initial=0.0)))
+        shifted = M + missing * self.interior
         with np.errstate(over="ignore"):
-            multiple = float((wanted / np.maximum(there, 1e-300)).max(initial=0.0))
-        smaller = multiple * float(np.linalg.norm(M)) < float(np.linalg.norm(added))
-        return np.asarray(multiple * M if smaller else added)
+            multiple = float((required / np.maximum(present, _TINY)).max(initial=0.0))
+        use_multiple = multiple * float(np.linalg.norm(M)) < float(np.linalg.norm(shifted))
+        return np.asarray(multiple * M if use_multiple else shifted)
 
 
 class ConicCoordinateAscent(CoordinateAscent):
     """`CoordinateAscent` with the projection on the hull: non-negative least squares.
 
-    That, too, is done one weight after the other, beginning with the weights of the last look.
+    The weights α, too, are updated one after the other, from those of the last evaluation.
     """
 
     def __init__(self, run: MarginRun, start: FloatArray | None) -> None:
         super().__init__(run, start)
-        self.hull = ConicBound(self.matrices)
+        self.bound = ConicBound(self.matrices)
         self.weights = np.zeros(len(self.matrices))
 
-    def _look(self) -> tuple[FloatArray, FloatArray]:
-        excess = self.matrices.combine(self.weights)
-        excess -= self.matrices.combine(self.multipliers * self.matrices.sign)
-        wanted = np.flatnonzero((self.weights > 0) | (self.matrices.inner(excess) < 0))
-        wide = self._widened(excess)
-        ones, unused = np.ones(len(self.weights)), np.zeros(len(self.weights))
-        for _ in range(_SWEEPS):
-            # With b = 1 a sweep asks for ⟨M - A, X⟩ ≥ 0, and for no more weight than that takes.
-            _loops.margin_sweep(
-                wide,
-                self.V,
-                self.plus,
-                self.minus,
+    def _evaluate(self) -> tuple[FloatArray, FloatArray]:
+        Y = self.matrices.combine(self.weights)
+        Y -= self.matrices.combine(self.multipliers * self.matrices.sign)
+        active = np.flatnonzero((self.weights > 0) | (self.matrices.inner(Y) < 0))
+        Y = self.sweeps.working_copy(Y)
+        ones, gradient = np.ones(len(self.weights)), np.zeros(len(self.weights))
+        for _ in range(_WEIGHT_SWEEPS):
+            # With b = 1 and h = 1 a sweep asks for ⟨Y, X⟩ ≥ 0, with equality where α > 0.
+            self.sweeps.sweep(
+                Y,
                 ones,
-                self.curvature,
                 self.weights,
-                unused,
-                wanted[self.random.permutation(len(wanted))],
+                gradient,
+                active[self.random.permutation(len(active))],
                 b=1.0,
-                top=np.inf,
-                softness=0.0,
-                weight=0.0,
             )
-            wanted = wanted[self.weights[wanted] > 0]
+            active = active[self.weights[active] > 0]
         M = self.matrices.combine(self.weights)
         return M, self.matrices.inner(M)
 
-    def _bound(self, M: FloatArray) -> Callable[[FloatArray], FloatArray]:
-        return partial(self.hull.matrix, M)
+    def _bound_matrix(self, M: FloatArray) -> BoundMatrix:
+        return partial(self.bound.matrix, M)

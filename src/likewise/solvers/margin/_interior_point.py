@@ -1,66 +1,73 @@
-"""A primal-dual interior-point method for large-margin problems over a cone."""
+"""A primal-dual interior-point method for margin problems over a cone."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
 from likewise._runtime.arrays import FloatArray, IndexArray
 from likewise.solvers._protocols import Solution, Status, Watcher
-from likewise.solvers.margin._coordinate_ascent import CoordinateAscent, worth_spending
+from likewise.solvers.margin._coordinate_ascent import CoordinateAscent, sweep_budget
 from likewise.solvers.margin._newton_steps import NewtonSteps
-from likewise.solvers.margin._normal_equations import LARGEST_TABLE, table_fits
+from likewise.solvers.margin._normal_equations import MAX_GRAM_SIZE, system_fits
 from likewise.solvers.margin._run import MarginRun
+from likewise.solvers.margin.problem import (
+    ConstraintOperator,
+    MarginObjective,
+    ProjectionWithJacobian,
+)
 
-WORTH_SWEEPING = 256  # constraints
-WORTH_SPLITTING = 2048
-FIRST_SET = 512
-_COORDINATES_KEPT = 2**25  # entries; they do not change from step to step
-_NEARLY = 0.1  # beyond the margin of 1
+MIN_FOR_SWEEPS = 256  # constraints
+MIN_FOR_SUBSETS = 2048
+FIRST_SUBSET = 512
+_MAX_KEPT_COORDINATES = 2**25  # entries, where they do not change from step to step
+_NEAR_MARGIN = 0.1  # beyond the margin of 1
 
 
 def interior_point(
-    problem: Any,
+    problem: MarginObjective,
+    projection: ProjectionWithJacobian,
     start: FloatArray | None = None,
     *,
     max_iter: int,
     tol: float,
     watcher: Watcher | None = None,
 ) -> Solution:
-    """Minimise a `MarginProblem` until its relative duality gap is at most `tol`.
+    """Minimise a margin problem over a cone until its relative duality gap is at most `tol`.
 
     Newton's method on the optimality conditions, with the multipliers λ strictly between their
-    bounds and their complementarity driven to zero (Mehrotra's predictor and corrector). The
-    cone enters through the slope of its projection. Where the constraints are many, and most of
-    them may rest at 0, the method begins with some and adds those that are broken; the gap is
-    always that of the whole problem. Coordinate ascent on the multipliers comes before all this,
-    and often reaches the gap in less time; it is also what is left where Newton's method would
-    need a table of more than `LARGEST_TABLE` constraints by as many.
+    bounds and complementarity driven to 0 (Mehrotra's predictor-corrector method). The cone enters
+    through the Jacobian of its projection. With many constraints, most of which may be inactive,
+    the method begins with a subset and adds violated constraints; the gap is always that of the
+    whole problem.
+
+    Coordinate ascent on the multipliers runs first, and often reaches the gap in less time. It is
+    also the fallback where Newton's method would need a matrix wider than `MAX_GRAM_SIZE`.
 
     Parameters
     ----------
-    problem : MarginProblem
-        What is to be solved.
+    problem : MarginObjective
+        The problem.
+    projection : callable
+        Projects a symmetric matrix on the cone and returns a `ProjectionJacobian`.
     start : array of shape (n_constraints,), optional
-        Multipliers of a similar problem. Coordinate ascent begins with them, and where constraints
-        are added step by step, those with a multiplier come first.
+        Multipliers of a similar problem. Coordinate ascent begins with them, and the first subset
+        of constraints are those with a non-zero multiplier.
     max_iter : int
-        Steps allowed: rounds of coordinate ascent, and Newton steps.
+        The maximum number of steps: evaluations of coordinate ascent, and Newton steps.
     tol : float
-        Relative duality gap ``(primal - dual) / primal`` to reach.
+        The relative duality gap ``(primal - dual) / primal`` to reach.
     watcher : callable, optional
-        Called with an `Iteration`; returns True to stop.
+        Called with an `Iteration` after each step; returns True to stop.
 
     Returns
     -------
     Solution
-        ``x`` is M and ``multipliers`` the λ with ``M = P(A(λ))``; ``history`` has "primal",
+        ``x`` is M and ``multipliers`` the λ with ``M = P(A(λ))``. ``history`` has "primal",
         "dual" and "gap" of every step.
     """
-    run = MarginRun(problem, tol, max_iter, watcher)
+    run = MarginRun(problem, projection, tol, max_iter, watcher)
     try:
-        status = _solve(run, start)
+        status = _solve(run, projection, start)
     except KeyboardInterrupt:
         status = "interrupted"
     except FloatingPointError:
@@ -68,42 +75,47 @@ def interior_point(
     return run.solution(status)
 
 
-def _solve(run: MarginRun, start: FloatArray | None) -> Status:
+def _solve(run: MarginRun, projection: ProjectionWithJacobian, start: FloatArray | None) -> Status:
     problem, n = run.problem, len(run.problem.matrices)
-    everything = np.arange(n)
-    if n > WORTH_SWEEPING and problem.loss.reaches_zero:
-        affordable = worth_spending(problem.matrices)
-        ended = CoordinateAscent(run, start).take(affordable=affordable)
-        if ended is not None:
-            return ended
-    size, face = problem.matrices.n_entries, problem.cone.face(run.M)
-    kept = face.basis is None and n * size <= _COORDINATES_KEPT
-    if n <= WORTH_SPLITTING or kept or not problem.loss.reaches_zero:
-        if not table_fits(n, size):
+    if n > MIN_FOR_SWEEPS and problem.loss.reaches_zero:
+        status = CoordinateAscent(run, start).solve(budget=sweep_budget(problem.matrices))
+        if status is not None:
+            return status
+    size = problem.matrices.n_entries
+    coordinates_kept = projection(run.M).is_identity and n * size <= _MAX_KEPT_COORDINATES
+    if n <= MIN_FOR_SUBSETS or coordinates_kept or not problem.loss.reaches_zero:
+        if not system_fits(n, size):
             raise MemoryError(
-                f"{n} constraints on {len(run.M)} features would need a table of their {n} × {n} "
-                f"inner products, but {LARGEST_TABLE} × {LARGEST_TABLE} is the largest allowed: "
-                "give fewer constraints or fewer features."
+                f"{n} constraints on {len(run.M)} features need a matrix of their {n} × {n} inner "
+                f"products, but {MAX_GRAM_SIZE} × {MAX_GRAM_SIZE} is the largest allowed: give "
+                "fewer constraints or fewer features."
             )
-        return NewtonSteps(run, everything, start).take() or "stalled"
-    chosen = sample(problem.matrices, FIRST_SET) if start is None else np.flatnonzero(start)
+        return NewtonSteps(run, np.arange(n), start).solve() or "stalled"
+    return _solve_by_subsets(run, start)
+
+
+def _solve_by_subsets(run: MarginRun, start: FloatArray | None) -> Status:
+    """Solve for some constraints, and add those that are violated or nearly so."""
+    problem, matrices = run.problem, run.problem.matrices
+    chosen = stratified_sample(matrices, FIRST_SUBSET) if start is None else np.flatnonzero(start)
     while True:
-        if not table_fits(len(chosen), size):
-            return CoordinateAscent(run, run.multipliers).take() or "stalled"
+        if not system_fits(len(chosen), matrices.n_entries):
+            return CoordinateAscent(run, run.multipliers).solve() or "stalled"
         steps = NewtonSteps(run, chosen)
-        ended = steps.take()
-        if ended is not None:
-            return ended
-        beyond = problem.matrices.sign * (steps.q + problem.intercept(steps.q)) - 1
-        beyond[chosen] = np.inf
-        # Those that are nearly broken come along: they would be in the next round.
-        near = np.flatnonzero(beyond < _NEARLY)
-        chosen = np.union1d(chosen, near[np.argsort(beyond[near], kind="stable")[: len(chosen)]])
+        status = steps.solve()
+        if status is not None:
+            return status
+        beyond_margin = matrices.sign * (steps.q + problem.intercept(steps.q)) - 1
+        beyond_margin[chosen] = np.inf
+        # Constraints that are nearly violated are added, too: most would be in the next subset.
+        near = np.flatnonzero(beyond_margin < _NEAR_MARGIN)
+        by_violation = near[np.argsort(beyond_margin[near], kind="stable")]
+        chosen = np.union1d(chosen, by_violation[: len(chosen)])
 
 
-def sample(matrices: Any, count: int) -> IndexArray:
-    """Return some constraints, of both signs in their shares."""
+def stratified_sample(matrices: ConstraintOperator, count: int) -> IndexArray:
+    """Return about `count` constraints, with both signs in proportion."""
     order = np.random.RandomState(0).permutation(len(matrices))
-    of_sign = [order[matrices.sign[order] == sign] for sign in (-1.0, 1.0)]
+    by_sign = [order[matrices.sign[order] == sign] for sign in (-1.0, 1.0)]
     share = min(1.0, count / len(matrices))
-    return np.sort(np.concatenate([rows[: int(np.ceil(share * len(rows)))] for rows in of_sign]))
+    return np.sort(np.concatenate([rows[: int(np.ceil(share * len(rows)))] for rows in by_sign]))

@@ -2,118 +2,156 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.special import expit, logit
 
 from likewise._runtime.arrays import FloatArray
+from likewise.solvers.margin.problem import MarginObjective
 
-_LARGEST_CHANGE = 10.0  # of log odds in a step
-_LEAST = 1e-14  # of C: nearer to a bound rounding would put a multiplier on it
+_MAX_LOG_ODDS_STEP = 10.0
+_MIN_DISTANCE = 1e-14  # of C: closer to a bound, rounding would put a multiplier on it
+
+Target: TypeAlias = float | FloatArray
+"""The value that a complementarity product is moved towards."""
+
+
+class BoundStep(NamedTuple):
+    """A change of the multipliers and of the dual variables of their bounds."""
+
+    values: FloatArray
+    lower_dual: FloatArray
+    upper_dual: FloatArray
 
 
 class BoundedMultipliers:
-    """Multipliers x of constraints, and what their bounds take up.
+    """Multipliers x with ``0 < x < C``, and the dual variables of the two bounds.
 
-    A slope x/C between its bounds has the violation u of the loss's conjugate. At a bound a
-    multiplier takes up the rest: s where x is at 0, t where it is at C. What is to vanish is
-    ``h(⟨M, X⟩ + b) - 1 + u - s + t``, with ``sx = t(C - x) = μ`` and μ going to 0.
+    The optimality conditions of a constraint are ::
+
+        h(⟨M, X⟩ + b) - 1 + loss*'(x/C) - s + t = 0,    s·x = 0,    t·(C - x) = 0,
+
+    with the dual variable s of ``x >= 0``, where the derivative of the loss attains 0, and t of
+    ``x <= C``, where it attains 1. An interior-point method drives the two complementarity
+    products from μ > 0 to 0.
+
+    Attributes
+    ----------
+    values, lower_dual, upper_dual : arrays of shape (n_constraints,)
+        x, s and t.
+    n_bounds : int
+        The number of complementarity products.
+    is_barrier_free : bool
+        Whether the conjugate itself keeps x between its bounds, as that of the logistic loss does.
     """
 
-    def __init__(self, problem: Any, sign: FloatArray, x: FloatArray) -> None:
-        self.loss, self.C, self.sign, self.x = problem.loss, problem.C, sign, x
-        self.s = np.full(len(x), float(self.loss.reaches_zero))
-        self.t = np.full(len(x), float(self.loss.reaches_one))
-        self.capped = bool(np.isfinite(self.loss.max_derivative))
-        self.count = len(x) * (int(self.loss.reaches_zero) + int(self.loss.reaches_one))
-        # Whether the loss itself keeps x between its bounds.
-        self.smooth = self.count == 0 and self.capped
+    def __init__(self, problem: MarginObjective, sign: FloatArray, values: FloatArray) -> None:
+        self.loss, self.C, self.sign, self.values = problem.loss, problem.C, sign, values
+        self.lower_dual = np.full(len(values), float(self.loss.reaches_zero))
+        self.upper_dual = np.full(len(values), float(self.loss.reaches_one))
+        self.has_upper_bound = bool(np.isfinite(self.loss.max_derivative))
+        self.n_bounds = len(values) * (int(self.loss.reaches_zero) + int(self.loss.reaches_one))
+        self.is_barrier_free = self.n_bounds == 0 and self.has_upper_bound
 
     @property
-    def room(self) -> FloatArray:
-        """How far x is from the upper bound that it may reach."""
-        return self.C - self.x if self.loss.reaches_one else np.ones(len(self.x))
+    def capacity(self) -> FloatArray:
+        """``C - x`` where x may reach C, else 1."""
+        return self.C - self.values if self.loss.reaches_one else np.ones(len(self.values))
 
-    def prepare(self, q: FloatArray, b: float) -> tuple[FloatArray, FloatArray]:
-        """Return how far x moves per unit of violation, and what is to vanish."""
-        slopes = self.x / self.C
+    def linearise(self, q: FloatArray, b: float) -> tuple[FloatArray, FloatArray]:
+        """Return the weights θ with ``dx = θ (rhs - h(dq + db))``, and the residual of line one."""
+        p = self.values / self.C
         residual = (
-            self.sign * (q + b) - 1 + self.loss.conjugate_derivative(slopes) - self.s + self.t
+            self.sign * (q + b)
+            - 1
+            + self.loss.conjugate_derivative(p)
+            - self.lower_dual
+            + self.upper_dual
         )
-        curvature = self.loss.conjugate_curvature(slopes) / self.C
-        curvature = curvature + self.s / self.x + self.t / self.room
+        curvature = self.loss.conjugate_curvature(p) / self.C
+        curvature = curvature + self.lower_dual / self.values + self.upper_dual / self.capacity
         return 1 / curvature, residual
 
-    def right(self, residual: FloatArray, at_zero: Any, at_top: Any) -> FloatArray:
-        """Return the right side of a step towards ``sx = at_zero`` and ``t·room = at_top``."""
-        right = -residual - self.s + self.t
+    def rhs(self, residual: FloatArray, lower: Target, upper: Target) -> FloatArray:
+        """Return the right-hand side of a step towards ``s·x = lower``, ``t·(C - x) = upper``."""
+        rhs = -residual - self.lower_dual + self.upper_dual
         if self.loss.reaches_zero:
-            right = right + at_zero / self.x
+            rhs = rhs + lower / self.values
         if self.loss.reaches_one:
-            right = right - at_top / self.room
-        return np.asarray(right)
+            rhs = rhs - upper / self.capacity
+        return np.asarray(rhs)
 
-    def slacks(self, dx: FloatArray, at_zero: Any, at_top: Any) -> tuple[FloatArray, FloatArray]:
-        """Return the changes of s and t that go with a change of x."""
+    def complete(self, dx: FloatArray, lower: Target, upper: Target) -> BoundStep:
+        """Return the step whose change of x is `dx`, towards the same two products."""
         ds, dt = np.zeros_like(dx), np.zeros_like(dx)
         if self.loss.reaches_zero:
-            ds = at_zero / self.x - self.s - self.s / self.x * dx
+            ds = lower / self.values - self.lower_dual - self.lower_dual / self.values * dx
         if self.loss.reaches_one:
-            dt = at_top / self.room - self.t + self.t / self.room * dx
-        return ds, dt
+            dt = upper / self.capacity - self.upper_dual + self.upper_dual / self.capacity * dx
+        return BoundStep(dx, ds, dt)
 
-    def owed(self, length: float = 0.0, dx: Any = 0.0, ds: Any = 0.0, dt: Any = 0.0) -> float:
-        """Return the sum of all complementarities, now or after a step."""
-        at_zero = (self.s + length * ds) @ (self.x + length * dx)
-        at_top = (self.t + length * dt) @ (self.room - length * dx)
-        return float(at_zero + at_top)
+    def complementarity(self) -> float:
+        """Return the sum of all complementarity products."""
+        return float(self.lower_dual @ self.values + self.upper_dual @ self.capacity)
 
-    def longest(
-        self, dx: FloatArray, ds: FloatArray, dt: FloatArray, *others: tuple[FloatArray, FloatArray]
-    ) -> float:
-        """Return the longest step that keeps everything, and others that must, above 0."""
-        kept = [(self.s, ds), (self.t, dt), *others]
-        if not self.smooth:
-            kept.append((self.x, dx))
-            if self.capped:
-                kept.append((self.C - self.x, -dx))
+    def complementarity_after(self, length: float, step: BoundStep) -> float:
+        """Return the sum of all complementarity products after a step."""
+        lower = (self.lower_dual + length * step.lower_dual) @ (self.values + length * step.values)
+        upper = (self.upper_dual + length * step.upper_dual) @ (
+            self.capacity - length * step.values
+        )
+        return float(lower + upper)
+
+    def max_length(self, step: BoundStep, *others: tuple[FloatArray, FloatArray]) -> float:
+        """Return the length at which the step, or another ``(value, change)``, reaches 0."""
+        positive = [
+            (self.lower_dual, step.lower_dual),
+            (self.upper_dual, step.upper_dual),
+            *others,
+        ]
+        if not self.is_barrier_free:
+            positive.append((self.values, step.values))
+            if self.has_upper_bound:
+                positive.append((self.C - self.values, -step.values))
         longest = np.inf
-        for value, change in kept:
-            falls = change < 0
-            if falls.any():
-                longest = min(longest, float((value[falls] / -change[falls]).min()))
+        for value, change in positive:
+            falling = change < 0
+            if falling.any():
+                longest = min(longest, float((value[falling] / -change[falling]).min()))
         return longest
 
-    def move(self, length: float, dx: FloatArray, ds: FloatArray, dt: FloatArray) -> None:
+    def apply(self, length: float, step: BoundStep) -> None:
         """Take a step."""
-        if self.smooth:
-            self.x = self.by_odds(length * dx)
+        if self.is_barrier_free:
+            self.values = self.after_log_odds_step(length * step.values)
             return
-        self.x = np.maximum(self.x + length * dx, _LEAST * self.C)
-        if self.capped:
-            self.x = np.minimum(self.x, (1 - _LEAST) * self.C)
-        self.s, self.t = self.s + length * ds, self.t + length * dt
+        self.values = np.maximum(self.values + length * step.values, _MIN_DISTANCE * self.C)
+        if self.has_upper_bound:
+            self.values = np.minimum(self.values, (1 - _MIN_DISTANCE) * self.C)
+        self.lower_dual = self.lower_dual + length * step.lower_dual
+        self.upper_dual = self.upper_dual + length * step.upper_dual
 
-    def by_odds(self, dx: FloatArray) -> FloatArray:
-        """Return x after a step taken in the log odds of x/C, where a smooth loss is linear.
+    def after_log_odds_step(self, dx: FloatArray) -> FloatArray:
+        """Return x after a step in the log odds of x/C, in which a smooth loss is linear.
 
-        No bound is in the way there, and x may fall or rise by orders of magnitude at once.
+        The log odds have no bounds, and x may change by orders of magnitude in one step.
         """
-        shares = self.x / self.C
-        change = np.clip(dx / (self.x * (1 - shares)), -_LARGEST_CHANGE, _LARGEST_CHANGE)
-        return np.asarray(self.C * np.clip(expit(logit(shares) + change), _LEAST, 1 - _LEAST))
+        p = self.values / self.C
+        change = np.clip(dx / (self.values * (1 - p)), -_MAX_LOG_ODDS_STEP, _MAX_LOG_ODDS_STEP)
+        moved = expit(logit(p) + change)
+        return np.asarray(self.C * np.clip(moved, _MIN_DISTANCE, 1 - _MIN_DISTANCE))
 
     def centre(self, mu: float) -> None:
-        """Let s and t follow from x."""
-        self.s = mu / self.x * self.loss.reaches_zero
-        self.t = mu / self.room * self.loss.reaches_one
+        """Set s and t so that all complementarity products are μ."""
+        self.lower_dual = mu / self.values * self.loss.reaches_zero
+        self.upper_dual = mu / self.capacity * self.loss.reaches_one
 
-    def logarithms(self, x: FloatArray) -> float:
-        """Return minus the logarithms of the distances to the bounds that x may reach."""
+    def log_barrier(self, values: FloatArray) -> float:
+        """Return minus the sum of the logarithms of the distances to the attainable bounds."""
         total = 0.0
         if self.loss.reaches_zero:
-            total -= float(np.log(x).sum())
+            total -= float(np.log(values).sum())
         if self.loss.reaches_one:
-            total -= float(np.log(self.C - x).sum())
+            total -= float(np.log(self.C - values).sum())
         return total

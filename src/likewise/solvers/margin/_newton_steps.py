@@ -1,37 +1,35 @@
-"""Interior-point steps in some of the multipliers, the others at rest."""
+"""Interior-point steps in the multipliers of some constraints, the others fixed at 0."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
 from likewise._runtime.arrays import FloatArray, IndexArray
 from likewise.solvers._protocols import Status
-from likewise.solvers.margin._multipliers import BoundedMultipliers
+from likewise.solvers.margin._multipliers import BoundedMultipliers, BoundStep, Target
 from likewise.solvers.margin._normal_equations import NormalEquations
 from likewise.solvers.margin._run import MarginRun
 
-_INSIDE = 0.995  # the share of the way to the boundary that a step may go
-_SHORT = 0.1  # steps shorter than this get nowhere
-_TOO_MANY_SHORT = 4
-_NEAR = 1e-12  # of C: no nearer to a bound is a start taken
-_SHORTEST = 1e-6
+_BOUNDARY_SHARE = 0.995  # of the way to the boundary that a step may go
+_SHORT = 0.1  # shorter steps make no progress
+_MAX_SHORT_STEPS = 4
+_START_DISTANCE = 1e-12  # of C, from a given start to the bounds
+_MIN_LENGTH = 1e-6
 _START = 0.1  # of C: far from both bounds; ⟨M, X⟩ may then be far too large, which matters less
 
 
 class NewtonSteps:
-    """The state of an interior-point method: multipliers of the chosen constraints, and b.
+    """The state of an interior-point method: the multipliers of chosen constraints, and b.
 
     Parameters
     ----------
     run : MarginRun
         The problem, and the record of all steps.
-    chosen : array of row numbers
+    chosen : int array
         The constraints whose multipliers move; the others stay at 0.
     start : array of shape (n_constraints,), optional
-        Multipliers to begin with, where none can end at a bound: from near a bound where it does
-        not belong, a multiplier would take long to come away.
+        Initial multipliers. Used only where the loss's derivative cannot be 0: from near the wrong
+        bound, a multiplier would need many steps.
     """
 
     def __init__(self, run: MarginRun, chosen: IndexArray, start: FloatArray | None = None) -> None:
@@ -41,123 +39,135 @@ class NewtonSteps:
         first = np.zeros(len(self.matrices))
         first[chosen] = _START * self.problem.C
         if start is not None and not self.problem.loss.reaches_zero:
-            first = np.clip(start, _NEAR * self.problem.C, (1 - _NEAR) * self.problem.C)
+            distance = _START_DISTANCE
+            first = np.clip(start, distance * self.problem.C, (1 - distance) * self.problem.C)
         self.multipliers = np.asarray(self.problem.balanced(first))
-        self.box = BoundedMultipliers(run.problem, self.sign, self.multipliers[chosen])
-        self.face, self.q = run.point(self.multipliers)
+        self.bounded = BoundedMultipliers(run.problem, self.sign, self.multipliers[chosen])
+        self.jacobian, self.q = run.evaluate(self.multipliers)
         self.b = 0.0
-        self.short_steps = 0
-        self.mu: float | None = None  # of the barrier, once steps have been too short
+        self.n_short_steps = 0
+        self.mu: float | None = None  # of the barrier, once there were too many short steps
         self.system = NormalEquations(self.matrices, chosen, self.sign)
 
-    def take(self) -> Status | None:
-        """Take steps until the end, or (None) until the chosen ones are not what is wrong."""
+    def solve(self) -> Status | None:
+        """Take steps until the run stops; None if the gap is due to constraints not chosen."""
         while True:
-            ended = self.run.record(self.multipliers, self.face.point, self.q)
-            if ended is not None and self.run.may_end(ended):
-                return ended
-            if self._served():
-                return ended
-            if self.box.smooth:
-                self._smooth_step()
-            elif self.short_steps < _TOO_MANY_SHORT:
-                self._step()
+            status = self.run.record(self.multipliers, self.jacobian.projection, self.q)
+            if status is not None and self.run.may_stop(status):
+                return status
+            if self._gap_is_elsewhere():
+                return status
+            if self.bounded.is_barrier_free:
+                self._log_odds_step()
+            elif self.n_short_steps < _MAX_SHORT_STEPS:
+                self._predictor_corrector_step()
             else:
-                self._safe_step()
+                self._barrier_step()
 
-    def _served(self) -> bool:
-        """Whether the gap comes from constraints that were not chosen."""
+    def _gap_is_elsewhere(self) -> bool:
+        """Return whether the gap is due to constraints that were not chosen."""
         if len(self.chosen) == len(self.matrices):
             return False
-        q, M = self.q[self.chosen], self.face.point
+        q, M = self.q[self.chosen], self.jacobian.projection
         violation = 1 - self.sign * (q + self.problem.intercept(q, self.sign))
-        lost = float(self.problem.loss.value(violation).sum())
-        primal = float(np.vdot(M, M)) / 2 + self.problem.C * lost
-        dual, whole = self.run.dual[-1], self.run.primal[-1]
-        return bool(primal - dual <= 0.1 * (whole - dual))
+        loss = float(self.problem.loss.value(violation).sum())
+        primal_of_chosen = float(np.vdot(M, M)) / 2 + self.problem.C * loss
+        primal, dual = self.run.primal[-1], self.run.dual[-1]
+        return bool(primal_of_chosen - dual <= 0.1 * (primal - dual))
 
-    def _step(self) -> None:
-        box = self.box
-        residual, along = self._factor()
-        dx, ds, dt, db = self._direction(residual, along, 0.0, 0.0)
-        if box.count:
-            length = min(1.0, box.longest(dx, ds, dt))
-            mu = box.owed() / box.count
-            ahead = box.owed(length, dx, ds, dt) / box.count
-            centre = mu * min(1.0, max(ahead / mu, 0.0)) ** 3
-            dx, ds, dt, db = self._direction(residual, along, centre - ds * dx, centre + dt * dx)
-        length = min(1.0, _INSIDE * box.longest(dx, ds, dt))
-        self.short_steps = self.short_steps + 1 if length < _SHORT else 0
-        box.move(length, dx, ds, dt)
+    def _predictor_corrector_step(self) -> None:
+        """Take a step of Mehrotra's method."""
+        bounded = self.bounded
+        residual, along_b = self._factorise()
+        step, db = self._direction(residual, along_b, 0.0, 0.0)
+        if bounded.n_bounds:
+            length = min(1.0, bounded.max_length(step))
+            mu = bounded.complementarity() / bounded.n_bounds
+            predicted = bounded.complementarity_after(length, step) / bounded.n_bounds
+            target = mu * min(1.0, max(predicted / mu, 0.0)) ** 3
+            step, db = self._direction(
+                residual,
+                along_b,
+                target - step.lower_dual * step.values,
+                target + step.upper_dual * step.values,
+            )
+        length = min(1.0, _BOUNDARY_SHARE * bounded.max_length(step))
+        self.n_short_steps = self.n_short_steps + 1 if length < _SHORT else 0
+        bounded.apply(length, step)
         self.b += length * db
-        self._look(box.x)
+        self._evaluate(bounded.values)
 
-    def _smooth_step(self) -> None:
-        """Take a step that no bound is in the way of, as far as the dual objective rises."""
-        box = self.box
-        residual, along = self._factor()
-        dx, _, _, db = self._direction(residual, along, 0.0, 0.0)
-        before, length = self.problem.dual(self.multipliers, self.face.point), 1.0
+    def _log_odds_step(self) -> None:
+        """Take a step in the log odds, halved until the dual objective increases."""
+        bounded = self.bounded
+        residual, along_b = self._factorise()
+        step, db = self._direction(residual, along_b, 0.0, 0.0)
+        before, length = self.problem.dual(self.multipliers, self.jacobian.projection), 1.0
         while True:
-            self._look(box.by_odds(length * dx), balanced=True)
-            if self.problem.dual(self.multipliers, self.face.point) > before or length < _SHORTEST:
+            self._evaluate(bounded.after_log_odds_step(length * step.values), balanced=True)
+            dual = self.problem.dual(self.multipliers, self.jacobian.projection)
+            if dual > before or length < _MIN_LENGTH:
                 break
             length /= 2
-        box.x = self.multipliers[self.chosen]
+        bounded.values = self.multipliers[self.chosen]
         self.b += length * db
 
-    def _look(self, x: FloatArray, *, balanced: bool = False) -> None:
-        self.multipliers = self.multipliers.copy()
-        self.multipliers[self.chosen] = x
-        if balanced:
-            self.multipliers = np.asarray(self.problem.balanced(self.multipliers))
-        self.face, self.q = self.run.point(self.multipliers)
+    def _barrier_step(self) -> None:
+        """Take a step that is sure to decrease the negative dual objective with a log barrier.
 
-    def _safe_step(self) -> None:
-        """Take a step that is sure to lower the dual objective with a barrier at the bounds.
-
-        Where the projection bends, s and t may vanish before their time and block every step.
-        Here they follow from x, and a line search on a convex function decides how far to go.
+        Near kinks of the projection, the dual variables of the bounds may vanish too early and
+        block every step of Mehrotra's method. Here they follow from the multipliers, and a line
+        search on a convex function chooses the length.
         """
-        box = self.box
-        count = max(box.count, 1)
+        bounded = self.bounded
+        count = max(bounded.n_bounds, 1)
         if self.mu is None:
             self.mu = (self.run.primal[-1] - self.run.dual[-1]) / count
-        box.centre(self.mu)
-        residual, along = self._factor()
-        dx, ds, dt, db = self._direction(residual, along, self.mu, self.mu)
-        slope = float((residual - self.b * self.sign) @ dx)
-        length = min(1.0, 0.9 * box.longest(dx, np.zeros_like(ds), np.zeros_like(dt)))
-        before, x = self._barrier(box.x), box.x
+        bounded.centre(self.mu)
+        residual, along_b = self._factorise()
+        step, db = self._direction(residual, along_b, self.mu, self.mu)
+        dx = step.values
+        step = BoundStep(dx, np.zeros_like(dx), np.zeros_like(dx))
+        derivative = float((residual - self.b * self.sign) @ dx)
+        length = min(1.0, 0.9 * bounded.max_length(step))
+        before, x = self._barrier(bounded.values), bounded.values
         while True:
-            self._look(x + length * dx)
-            if self._barrier(x + length * dx) <= before + 1e-4 * length * slope or length < 1e-8:
+            self._evaluate(x + length * dx)
+            allowed = before + 1e-4 * length * derivative
+            if self._barrier(x + length * dx) <= allowed or length < 1e-8:
                 break
             length /= 2
-        box.move(length, dx, np.zeros_like(ds), np.zeros_like(dt))
+        bounded.apply(length, step)
         self.b += db
-        if -slope <= 0.5 * self.mu * count:
+        if -derivative <= 0.5 * self.mu * count:
             self.mu *= 0.2
 
-    def _factor(self) -> tuple[FloatArray, FloatArray | None]:
-        """Prepare to solve; return what is to vanish, and how λ moves with b where there is one."""
-        theta, residual = self.box.prepare(self.q[self.chosen], self.b)
-        self.system.factor(self.face, theta)
+    def _evaluate(self, values: FloatArray, *, balanced: bool = False) -> None:
+        self.multipliers = self.multipliers.copy()
+        self.multipliers[self.chosen] = values
+        if balanced:
+            self.multipliers = np.asarray(self.problem.balanced(self.multipliers))
+        self.jacobian, self.q = self.run.evaluate(self.multipliers)
+
+    def _factorise(self) -> tuple[FloatArray, FloatArray | None]:
+        """Factor the system; return the residual, and the solution for h where b is free."""
+        weights, residual = self.bounded.linearise(self.q[self.chosen], self.b)
+        self.system.factor(self.jacobian, weights)
         return residual, self.system.solve(self.sign) if self.matrices.has_intercept else None
 
-    def _barrier(self, x: FloatArray) -> float:
-        """Return the dual objective, to be lowered, with logarithms at the bounds."""
-        dual = self.problem.dual(self.multipliers, self.face.point)
+    def _barrier(self, values: FloatArray) -> float:
+        """Return the negative dual objective with a log barrier at the bounds."""
+        dual = self.problem.dual(self.multipliers, self.jacobian.projection)
         assert self.mu is not None
-        return float(self.mu * self.box.logarithms(x) - dual)
+        return float(self.mu * self.bounded.log_barrier(values) - dual)
 
     def _direction(
-        self, residual: FloatArray, along: FloatArray | None, at_zero: Any, at_top: Any
-    ) -> tuple[FloatArray, FloatArray, FloatArray, float]:
-        """Return the step towards complementarities ``sx = at_zero`` and ``t·room = at_top``."""
-        dx, db = self.system.solve(self.box.right(residual, at_zero, at_top)), 0.0
-        if along is not None:
+        self, residual: FloatArray, along_b: FloatArray | None, lower: Target, upper: Target
+    ) -> tuple[BoundStep, float]:
+        """Return the step towards complementarity products `lower` and `upper`, and that of b."""
+        dx, db = self.system.solve(self.bounded.rhs(residual, lower, upper)), 0.0
+        if along_b is not None:
             imbalance = float(self.multipliers @ self.matrices.sign)
-            db = (float(self.sign @ dx) + imbalance) / float(self.sign @ along)
-            dx = dx - db * along
-        return dx, *self.box.slacks(dx, at_zero, at_top), db
+            db = (float(self.sign @ dx) + imbalance) / float(self.sign @ along_b)
+            dx = dx - db * along_b
+        return self.bounded.complete(dx, lower, upper), db

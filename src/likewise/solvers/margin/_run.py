@@ -1,24 +1,64 @@
-"""What a solver of a margin problem keeps: every step's certificate, and the best of them."""
+"""The record of a margin solver: the certificate of every step, and the best point so far."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
 from likewise._runtime.arrays import FloatArray
 from likewise.solvers._protocols import Iteration, Solution, Status, Watcher
+from likewise.solvers.margin.problem import (
+    MarginObjective,
+    ProjectionJacobian,
+    ProjectionWithJacobian,
+)
 
 _ROUNDING = 1e-13
-_SPARE_STEPS = 2
+_EXTRA_STEPS = 2
+
+BoundMatrix: TypeAlias = Callable[[FloatArray], FloatArray]
+"""Maps multipliers λ to a matrix A(λ) + Y with Y in the dual cone; its norm bounds ‖P(A(λ))‖."""
 
 
 class MarginRun:
-    """Judges multipliers by the gap between primal and dual, and keeps the best."""
+    """Computes the duality gap of multipliers, and keeps the point with the smallest.
 
-    def __init__(self, problem: Any, tol: float, max_iter: int, watcher: Watcher | None) -> None:
+    Parameters
+    ----------
+    problem : MarginObjective
+        The problem.
+    projection : callable or None
+        The projection on the cone, with its Jacobian. None where the cone has no such projection,
+        and each recorded point comes with its own `BoundMatrix`.
+    tol : float
+        The relative duality gap to reach.
+    max_iter : int
+        The maximum number of steps.
+    watcher : callable or None
+        Called with an `Iteration` after each step; returns True to stop.
+
+    Attributes
+    ----------
+    M, multipliers : arrays
+        The best point.
+    value, gap : float
+        Its primal objective, and its relative duality gap.
+    primal, dual : lists of float
+        Both objectives at every step.
+    """
+
+    def __init__(
+        self,
+        problem: MarginObjective,
+        projection: ProjectionWithJacobian | None,
+        tol: float,
+        max_iter: int,
+        watcher: Watcher | None = None,
+    ) -> None:
         self.problem = problem
+        self.projection = projection
         self.tol = tol
         self.max_iter = max_iter
         self.watcher = watcher
@@ -27,70 +67,73 @@ class MarginRun:
         self.gap = np.inf
         self.value = np.nan
         self.n_steps = 0
-        self.bound: Callable[[FloatArray], FloatArray] | None = None
-        self.spare_steps = _SPARE_STEPS
-        self.M = np.zeros((problem.matrices.differences.shape[1],) * 2)
+        self.bound_matrix: BoundMatrix | None = None
+        self.extra_steps = _EXTRA_STEPS
+        self.M = np.zeros((problem.matrices.n_features,) * 2)
         self.multipliers = np.zeros(len(problem.matrices))
 
-    def point(self, multipliers: FloatArray) -> tuple[Any, FloatArray]:
-        """Return the face that the multipliers project on, and ⟨M, X⟩ there."""
+    def evaluate(self, multipliers: FloatArray) -> tuple[ProjectionJacobian, FloatArray]:
+        """Return the projection of A(λ) with its Jacobian, and ``⟨M, X⟩`` there."""
+        assert self.projection is not None
         matrices = self.problem.matrices
-        face = self.problem.cone.face(matrices.combine(multipliers * matrices.sign))
-        return face, matrices.inner(face.point)
+        jacobian = self.projection(matrices.combine(multipliers * matrices.sign))
+        return jacobian, matrices.inner(jacobian.projection)
 
     def record(
         self,
         multipliers: FloatArray,
         M: FloatArray,
         q: FloatArray,
-        bound: Callable[[FloatArray], FloatArray] | None = None,
+        bound_matrix: BoundMatrix | None = None,
     ) -> Status | None:
-        """Judge M and multipliers; return how to end, if this is the end.
+        """Record a step, and return the status if the solver should stop.
 
-        M is what the multipliers project on, unless `bound` makes their bound's matrix.
+        M is the projection of A(λ), unless `bound_matrix` is given.
         """
         problem = self.problem
         primal = problem.primal(M, q, problem.intercept(q))
         if not np.isfinite(primal):
-            return "stalled"  # what came before is the best there is
+            return "stalled"  # the best of the steps before is kept
         feasible = problem.balanced(multipliers)
-        bound_by = M if bound is None else bound(feasible)
-        if bound is None and np.abs(feasible - multipliers).sum() > _ROUNDING * multipliers.sum():
-            bound_by = self.point(feasible)[0].point
-        dual = problem.dual(feasible, bound_by)
+        bound = M if bound_matrix is None else bound_matrix(feasible)
+        changed = np.abs(feasible - multipliers).sum() > _ROUNDING * multipliers.sum()
+        if bound_matrix is None and changed:
+            bound = self.evaluate(feasible)[0].projection
+        dual = problem.dual(feasible, bound)
         self.primal.append(primal)
         self.dual.append(dual)
-        gap = (primal - dual) / primal if primal > 0 else 0.0
+        gap = _relative_gap(primal, dual)
         if gap <= self.gap:
             self.gap, self.M, self.multipliers, self.value = gap, M, feasible, primal
-            self.bound = bound
+            self.bound_matrix = bound_matrix
         number = self.n_steps = len(self.primal) - 1
         if self.watcher is not None and number:
-            here = Iteration(number, self.M, self.primal[-1])
-            if self.watcher(here):
+            iteration = Iteration(number, self.M, self.primal[-1])
+            if self.watcher(iteration):
                 return "interrupted"
         if gap <= self.tol:
             return "converged"
         return "max_iter" if number >= self.max_iter else None
 
-    def may_end(self, ended: Status) -> bool:
-        """Return whether a method whose multipliers only come near to 0 may end with this status.
+    def may_stop(self, status: Status) -> bool:
+        """Return whether an interior-point method may stop with this status.
 
-        Steps after the gap was reached bring those at rest so near that they can be put to 0.
+        Its multipliers are never exactly 0. A few steps after the gap is reached, those of inactive
+        constraints are small enough to be set to 0.
         """
-        if ended != "converged" or not self.problem.loss.reaches_zero:
+        if status != "converged" or not self.problem.loss.reaches_zero:
             return True
-        self.spare_steps -= 1
-        return self.spare_steps < 0 or self.n_steps >= self.max_iter
+        self.extra_steps -= 1
+        return self.extra_steps < 0 or self.n_steps >= self.max_iter
 
     def solution(self, status: Status) -> Solution:
-        """Return the best of all steps, with multipliers that are at rest exactly at 0."""
+        """Return the best of all steps, with the multipliers of inactive constraints exactly 0."""
         if status == "interrupted" and not self.primal:
-            raise KeyboardInterrupt  # there is nothing yet to keep
+            raise KeyboardInterrupt  # there is no point to return
         if self.gap <= self.tol:
-            status = "converged"  # whatever befell the steps after that
+            status = "converged"  # even if a later step failed
         if np.isfinite(self.value) and self.problem.loss.reaches_zero:
-            self._put_to_rest()
+            self._drop_inactive()
         primal, dual = np.asarray(self.primal), np.asarray(self.dual)
         with np.errstate(divide="ignore", invalid="ignore"):
             gaps = np.where(primal > 0, (primal - dual) / primal, 0.0)
@@ -104,27 +147,30 @@ class MarginRun:
             multipliers=self.multipliers,
         )
 
-    def _put_to_rest(self) -> None:
-        """Let go of constraints that are met with more room than their multiplier's share of C.
+    def _drop_inactive(self) -> None:
+        """Set multipliers to 0 where x/C is smaller than the distance beyond the margin.
 
-        An interior point has none that is exactly 0. What is left must be as good, or nothing is
-        changed.
+        The result is kept if its gap is at most the present one or `tol`.
         """
         problem, sign = self.problem, self.problem.matrices.sign
         q = problem.matrices.inner(self.M)
-        beyond = sign * (q + problem.intercept(q)) - 1
-        at_rest = self.multipliers / problem.C < np.clip(beyond, 0, 1)
-        multipliers = problem.balanced(np.where(at_rest, 0.0, self.multipliers))
-        if self.bound is None:
-            face, q = self.point(multipliers)
-            M = bound_by = face.point
+        beyond_margin = sign * (q + problem.intercept(q)) - 1
+        inactive = self.multipliers / problem.C < np.clip(beyond_margin, 0, 1)
+        multipliers = problem.balanced(np.where(inactive, 0.0, self.multipliers))
+        if self.bound_matrix is None:
+            jacobian, q = self.evaluate(multipliers)
+            M = bound = jacobian.projection
         else:
-            M, bound_by = self.M, self.bound(multipliers)
+            M, bound = self.M, self.bound_matrix(multipliers)
         primal = problem.primal(M, q, problem.intercept(q))
-        dual = problem.dual(multipliers, bound_by)
-        gap = (primal - dual) / primal if primal > 0 else 0.0
+        dual = problem.dual(multipliers, bound)
+        gap = _relative_gap(primal, dual)
         if gap <= max(self.gap, self.tol):
             self.gap, self.M, self.multipliers = gap, M, multipliers
             self.value = primal
             self.primal.append(primal)
             self.dual.append(dual)
+
+
+def _relative_gap(primal: float, dual: float) -> float:
+    return (primal - dual) / primal if primal > 0 else 0.0
