@@ -45,7 +45,7 @@ counts = [1, 2, 3, 4]
 colours = {lw.DoubletSVM: "C0", lw.TripletSVM: "C1"}
 euclidean = error(lw.Euclidean())
 
-figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
+figure, axes = plt.subplots(figsize=(8, 4), layout="constrained")
 for cls, colour in colours.items():
     of_same = [error(cls(n_same=n, n_different=2)) for n in counts]
     of_different = [error(cls(n_same=2, n_different=n)) for n in counts]
@@ -53,7 +53,7 @@ for cls, colour in colours.items():
     axes.plot(counts, of_different, "s:", color=colour, label=f"{cls.__name__}, n_different")
 axes.axhline(euclidean, color="gray", linestyle="--", label="Euclidean")
 axes.set(xlabel="neighbours", ylabel="1-NN error, %", title="Neighbours per row", xticks=counts)
-axes.legend()
+axes.legend(loc="upper left", bbox_to_anchor=(1, 1))
 plt.show()
 
 # %%

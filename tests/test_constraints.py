@@ -150,7 +150,7 @@ X4, Y4 = [[0.0], [1.0], [5.0], [6.0]], ["a", "a", "b", "b"]
         ),
     ],
 )
-def test_complaints_of_builders(build, sentence):
+def test_errors_of_builders(build, sentence):
     with pytest.raises(ValueError, match=sentence):
         build()
 
@@ -204,7 +204,7 @@ def test_triplets_may_be_given_checked():
         ([[0, 1]], [None], "same holds None, but only True/False, 1/0 or 1/-1 are allowed"),
     ],
 )
-def test_complaints_of_pairs(pairs, same, sentence):
+def test_errors_of_pairs(pairs, same, sentence):
     with pytest.raises(ValueError, match=sentence):
         as_pairs(pairs, same, 3)
 
@@ -220,7 +220,7 @@ def test_complaints_of_pairs(pairs, same, sentence):
         ([], "triplets is empty, but at least one row of 3 numbers"),
     ],
 )
-def test_complaints_of_triplets(given, sentence):
+def test_errors_of_triplets(given, sentence):
     with pytest.raises(ValueError, match=sentence):
         as_triplets(given, 3)
 
@@ -228,7 +228,7 @@ def test_complaints_of_triplets(given, sentence):
 def test_contradictions_warn_with_their_number():
     pairs = [[0, 1], [1, 0], [2, 3], [2, 3], [0, 2], [0, 2], [1, 3]]
     same = [True, False, False, True, True, True, False]
-    with pytest.warns(UserWarning, match=r"^2 pairs of rows are given both as alike and as diff"):
+    with pytest.warns(UserWarning, match=r"^2 pairs of rows are marked both same and diff"):
         as_pairs(pairs, same, 4)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -287,13 +287,13 @@ def test_random_pairs_of_a_million_labels_are_fast():
 @pytest.mark.parametrize(
     ("y", "n_pairs", "sentence"),
     [
-        ("ab", 0, "n_pairs=0 is not allowed: random_pairs needs a whole number of at least 1"),
+        ("ab", 0, "n_pairs=0 is not allowed: random_pairs needs an integer of at least 1"),
         ("ab", 1.5, "n_pairs=1.5 is not allowed"),
         ("a", 1, "y has length 1, but a pair needs at least 2 labels"),
         ("", 1, "y has length 0, but a pair needs at least 2 labels"),
     ],
 )
-def test_complaints_of_random_pairs(y, n_pairs, sentence):
+def test_errors_of_random_pairs(y, n_pairs, sentence):
     with pytest.raises(ValueError, match=sentence):
         random_pairs(list(y), n_pairs)
 
@@ -351,12 +351,12 @@ def test_very_many_chunks_are_fast():
         ([[0, 4]], "chunks holds row number 4, but X has rows 0 to 3"),
         ([[0, 1], [2, -1]], "chunks holds row number -1, but X has rows 0 to 3"),
         ([[0, 1], [2, 3, 2]], r"chunks\[1\] names row 2 twice, but its rows must be different"),
-        ([[0], [1]], "chunks has no group of two or more rows, so that nothing is alike"),
+        ([[0], [1]], "chunks has no group of two or more rows, but at least one is needed"),
         ([], "chunks has no group of two or more rows"),
         ([-1, -1, -1, -1], "chunks has no group of two or more rows"),
     ],
 )
-def test_complaints_of_chunks(chunks, sentence):
+def test_errors_of_chunks(chunks, sentence):
     with pytest.raises(ValueError, match=sentence):
         pairs_from_chunks(chunks, 4)
 

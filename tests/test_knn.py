@@ -153,8 +153,8 @@ def test_one_class_is_an_answer_too():
 @pytest.mark.parametrize(
     ("parameters", "sentence"),
     [
-        ({"n_neighbors": 0}, "n_neighbors=0 is not allowed: MetricKNN needs a whole number of at"),
-        ({"n_neighbors": 2.0}, "n_neighbors=2.0 is not allowed: MetricKNN needs a whole number"),
+        ({"n_neighbors": 0}, "n_neighbors=0 is not allowed: MetricKNN needs an integer of at"),
+        ({"n_neighbors": 2.0}, "n_neighbors=2.0 is not allowed: MetricKNN needs an integer"),
         ({"n_neighbors": True}, "n_neighbors=True is not allowed"),
         (
             {"n_neighbors": 5},
@@ -165,13 +165,13 @@ def test_one_class_is_an_answer_too():
         ({"n_jobs": 0}, "n_jobs=0 is not allowed: MetricKNN needs None or -1 for all cores, or"),
     ],
 )
-def test_complaints_about_parameters(parameters, sentence):
+def test_errors_of_parameters(parameters, sentence):
     with pytest.raises(ValueError, match=sentence):
         lw.MetricKNN(**parameters).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
 
 
 @pytest.mark.parametrize("wanted", [0, 5, 1.5])
-def test_complaints_about_neighbours_to_look_up(wanted):
+def test_errors_of_neighbours_to_look_up(wanted):
     model = lw.MetricKNN(1).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     with pytest.raises(ValueError, match=f"n_neighbors={wanted} is not allowed"):
         model.kneighbors([[0.0]], wanted)

@@ -161,7 +161,7 @@ def test_radius_search_on_grids(Z, data):
     [(1.0, np.float32), (1e-100, np.float64), (1.0, np.float64), (1e70, np.float64)],
 )
 def test_trees_find_what_comparing_finds(d, place, scale, dtype, monkeypatch):
-    monkeypatch.setattr(_radius, "_STRETCH", 1000)
+    monkeypatch.setattr(_radius, "_MAX_CANDIDATES", 1000)
     rng = np.random.default_rng(d)
     Z = ((rng.normal(size=(500, d)) + place) * scale).astype(dtype)
     labels = rng.integers(0, 4, len(Z))
@@ -184,8 +184,8 @@ def test_trees_find_what_comparing_finds(d, place, scale, dtype, monkeypatch):
 def test_trees_are_taken_for_many_rows_of_few_features_and_classes(
     monkeypatch, n, d, n_classes, trees
 ):
-    monkeypatch.setattr(_radius, "_TREE_LEAST_ROWS", 300)
-    monkeypatch.setattr(_radius, "_TREE_LEAST_ROWS_A_CLASS", 60)
+    monkeypatch.setattr(_radius, "_TREE_MIN_ROWS", 300)
+    monkeypatch.setattr(_radius, "_TREE_MIN_ROWS_PER_CLASS", 60)
     taken = []
     scan = _radius._scan_trees
     monkeypatch.setattr(_radius, "_scan_trees", lambda *a, **k: taken.append(1) or scan(*a, **k))

@@ -84,7 +84,7 @@ def write_whole(path: str | os.PathLike[str], blob: bytes) -> None:
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read a model that `save` wrote; it answers, and goes on learning, bit for bit as before.
+    """Read a model that `save` wrote; predictions and further learning are bit for bit the same.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ def _encode_all(values: dict[str, Any], where: str, arrays: dict[str, Any]) -> d
 def _encode_array(array: np.ndarray[Any, Any], where: str, arrays: dict[str, Any]) -> Any:
     if array.dtype.kind in "biuf" and array.dtype.itemsize <= 8:
         key = str(len(arrays))
-        # The order in memory decides the order of sums, and so the last bits of every answer.
+        # The order in memory decides the order of sums, and so the last bits of every result.
         by_columns = array.flags.f_contiguous and not array.flags.c_contiguous
         native = array.astype(array.dtype.newbyteorder("="), copy=False)
         arrays[key] = np.ascontiguousarray(native.T if by_columns else native).reshape(
@@ -259,7 +259,7 @@ def _encode_array(array: np.ndarray[Any, Any], where: str, arrays: dict[str, Any
 
 
 class _Unreadable(Exception):  # noqa: N818 - never leaves this file
-    """What is wrong with a file, as the end of a sentence that begins with its name."""
+    """An invalid model file; the message continues a sentence that begins with the file's name."""
 
 
 class _Decoder:

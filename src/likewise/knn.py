@@ -115,7 +115,7 @@ class MetricKNN(NeighborVoter):
         Parameters
         ----------
         X : array-like of shape (n_queries, n_features)
-            Rows to look up.
+            Rows to find neighbours of.
         n_neighbors : int, optional
             How many; by default as many as vote.
 

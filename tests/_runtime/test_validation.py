@@ -37,7 +37,7 @@ NOT_NUMBERS = ["1", None, [1], np.array([1]), object(), True, np.True_]
             at_least(2),
             [2, 3, 10**30, np.int64(2), np.uint8(200)],
             [1, -5, 2.0, np.float64(3), np.nan, *NOT_NUMBERS],
-            "a whole number of at least 2",
+            "an integer of at least 2",
         ),
         (
             positive(),
@@ -57,7 +57,7 @@ NOT_NUMBERS = ["1", None, [1], np.array([1]), object(), True, np.True_]
             job_count(),
             [None, -1, 1, 64, np.int64(2)],
             [0, -2, 1.0, "all", True],
-            "None or -1 for all cores, or a whole number of at least 1",
+            "None or -1 for all cores, or an integer of at least 1",
         ),
         (
             having("transform", "a metric"),
@@ -69,7 +69,7 @@ NOT_NUMBERS = ["1", None, [1], np.array([1]), object(), True, np.True_]
             either(none(), at_least(1)),
             [None, 1],
             [0, "x"],
-            "None or a whole number of at least 1",
+            "None or an integer of at least 1",
         ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -179,7 +179,7 @@ def test_float32_is_kept():
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_complaints_about_tables(X, error, sentence):
+def test_errors_of_tables(X, error, sentence):
     with pytest.raises(error, match=sentence):
         check_rows(lw.Whitening(), X, reset=True)
 
@@ -247,7 +247,7 @@ def test_labels_become_codes(y, classes, codes):
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_complaints_about_labels(X, y, sentence):
+def test_errors_of_labels(X, y, sentence):
     with pytest.raises(ValueError, match=sentence):
         check_labelled(lw.RCA(), X, y)
 

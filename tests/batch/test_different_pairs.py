@@ -184,7 +184,7 @@ def test_directions_without_alike_pairs_get_weight_by_shrinkage_only(learner):
         ([[0, 1], [0, 4]], [True, False], r"pairs\[1\] is marked different, but its rows 0 and 4"),
     ],
 )
-def test_complaints_about_pairs(learner, pairs, same, sentence):
+def test_errors_of_pairs(learner, pairs, same, sentence):
     X = [[0.0, 0.0], [0.0, 4.0], [3.0, 1.0], [3.5, 3.0], [0.0, 0.0]]
     with pytest.raises(ValueError, match=sentence):
         learner.fit_pairs(X, pairs, same)
@@ -261,6 +261,6 @@ def test_ctrl_c_keeps_the_best(learner, call, monkeypatch):
         (lw.DMLEig(n_pairs=1), "n_pairs=1 is not allowed"),
     ],
 )
-def test_complaints_about_parameters(learner, sentence):
+def test_errors_of_parameters(learner, sentence):
     with pytest.raises(ValueError, match=sentence):
         learner.fit(*load_iris(return_X_y=True))

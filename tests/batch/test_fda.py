@@ -136,6 +136,6 @@ def test_float32_stays_float32_and_close(data):
         ([[0.0], [2.0]], [0, 0, 1], "X has 2 rows but y has 3 labels"),
     ],
 )
-def test_complaints(X, y, sentence):
+def test_errors(X, y, sentence):
     with pytest.raises(ValueError, match=sentence):
         lw.FDA().fit(X, y)

@@ -182,7 +182,7 @@ SQUARE = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
         ({"prior": "euclid"}, SQUARE, "prior='euclid' is not allowed"),
     ],
 )
-def test_complaints(options, X, sentence):
+def test_errors(options, X, sentence):
     with pytest.raises(ValueError, match=sentence):
         lw.ITML(**options).fit_pairs(X, [[0, 1], [0, 2]], [True, False])
 

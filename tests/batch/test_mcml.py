@@ -123,6 +123,6 @@ def test_classes_of_one_row_are_refused():
 
 
 @pytest.mark.parametrize("tol", [0, -1, "small"])
-def test_complaints_about_tol(tol):
+def test_errors_of_tol(tol):
     with pytest.raises(ValueError, match=r"tol=.* is not allowed: MCML needs a finite"):
         lw.MCML(tol=tol).fit([[0.0], [1.0], [2.0]], [0, 0, 1])

@@ -117,7 +117,7 @@ def test_units_of_the_data_do_not_matter():
         ({"batch_size": 0}, "batch_size=0 is not allowed"),
     ],
 )
-def test_complaints(options, sentence):
+def test_errors(options, sentence):
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match=sentence):
         lw.NCA(**options).fit(X, y)

@@ -126,7 +126,7 @@ def test_it_helps_wine(data, fitted):
         ({"ridge": "much"}, "ridge='much' is not allowed"),
     ],
 )
-def test_complaints(options, sentence):
+def test_errors(options, sentence):
     with pytest.raises(ValueError, match=sentence):
         lw.PLML(**options).fit(*load_iris(return_X_y=True))
 

@@ -152,7 +152,7 @@ def test_rca_helps_iris():
         (lambda m, X: m.fit_chunks(X, []), "no group of two or more rows"),
     ],
 )
-def test_complaints(learn, sentence):
+def test_errors(learn, sentence):
     X = [[0.0, 1.0], [1.0, 0.0], [2.0, 5.0], [3.0, 3.0]]
     with pytest.raises(ValueError, match=sentence):
         learn(lw.RCA(), X)
@@ -160,7 +160,7 @@ def test_complaints(learn, sentence):
 
 def test_contradictions_are_counted():
     X = [[0.0], [1.0], [3.0]]
-    with pytest.warns(UserWarning, match="1 pair of rows is given both as alike and as different"):
+    with pytest.warns(UserWarning, match="1 pair of rows is marked both same and different"):
         lw.RCA().fit_pairs(X, [[0, 1], [1, 0], [1, 2]], [True, False, True])
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -159,7 +159,7 @@ def test_shrinkage_helps_where_rows_are_few():
         ({"shrinkage": "oas"}, "shrinkage='oas' is not allowed"),
     ],
 )
-def test_complaints(learner, options, sentence):
+def test_errors(learner, options, sentence):
     X = np.random.default_rng(0).normal(size=(20, 5))
     with pytest.raises(ValueError, match=sentence):
         learner(**options).fit(X, np.arange(20) % 4)

@@ -110,7 +110,7 @@ def test_float32_stays_float32_and_close(X):
         ([[1.0, np.nan], [0.0, 1.0]], r"X contains NaN in 1 row \(first in row 0, column 1\)"),
     ],
 )
-def test_complaints(X, sentence):
+def test_errors(X, sentence):
     with pytest.raises(ValueError, match=sentence):
         lw.Whitening().fit(X)
 

@@ -201,7 +201,7 @@ def text(A, B):
         ({"kernel": "rbf", "tol": 1.0}, ["tol=1.0"]),
     ],
 )
-def test_complaints(params, words):
+def test_errors(params, words):
     model = lw.POLA(**params)
     assert_raises_clear_error(lambda: model.learn_pair([0.0, 1.0], [1.0, 1.0], True), *words)
     X = [[0.0, 1.0], [1.0, 1.0], [2.0, 0.0], [3.0, 0.0]]

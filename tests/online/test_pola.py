@@ -336,7 +336,7 @@ def assert_equal_bits(found, expected):
         ({"scale": 0.0}, "scale=0.0"),
     ],
 )
-def test_complaints_about_parameters(params, words):
+def test_errors_of_parameters(params, words):
     assert_raises_clear_error(
         lambda: lw.POLA(**params).learn_pair([0.0], [1.0], True), words, "POLA"
     )

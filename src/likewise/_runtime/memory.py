@@ -1,4 +1,4 @@
-"""Ask for memory before it is taken: too much is a sentence then, not a killed process."""
+"""Check memory before it is allocated: too large a request raises a clear error."""
 
 from pathlib import Path
 
@@ -58,7 +58,7 @@ def require_memory(n_bytes: float, purpose: str, advice: str = "") -> None:
     purpose : str
         Who needs it and for what, up to the amount: ``"LMNN, for its working set,"``.
     advice : str
-        What would need less; ends the sentence.
+        What would need less; appended to the message.
 
     Examples
     --------
@@ -90,10 +90,10 @@ def _available(meminfo: Path) -> int | None:
 def _left(limit: Path, usage: Path, stat: Path) -> int | None:
     """Return what a control group still allows; cached file pages it counts can be dropped."""
     try:
-        room = int(limit.read_text()) - int(usage.read_text())
+        left = int(limit.read_text()) - int(usage.read_text())
     except (OSError, ValueError):  # no such group, or its limit is the word "max"
         return None
-    return max(0, room + _fields(stat).get("inactive_file", 0))
+    return max(0, left + _fields(stat).get("inactive_file", 0))
 
 
 def _fields(path: Path) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""A progress bar for fits that the user asked to watch; nothing is imported until then."""
+"""A progress bar for fits with ``verbose=1``; rich is imported only then."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Protocol
 
 
 class Report(Protocol):
-    """Tell whoever watches how far the work has come and a few numbers about it."""
+    """Report the number of finished iterations and a few current values."""
 
     def __call__(self, done: int, **numbers: float) -> None: ...
 
 
-def _say_nothing(done: int, **numbers: float) -> None:
-    """Report to nobody."""
+def _no_report(done: int, **numbers: float) -> None:
+    """Report nothing."""
 
 
 @contextmanager
@@ -25,7 +25,7 @@ def progress(title: str, total: int | None, *, shown: bool) -> Iterator[Report]:
     spent and an estimate of the time left.
     """
     if not shown:
-        yield _say_nothing
+        yield _no_report
         return
     from rich.console import Console
     from rich.progress import (

@@ -49,7 +49,7 @@ def count_threads(n_jobs: int | None = None) -> int:
     """
     if n_jobs is None or n_jobs == -1:
         # As joblib counts: cores that the process may use, within a container's quota too. A
-        # worker of joblib is told its share by OMP_NUM_THREADS, which users set for BLAS as well.
+        # worker of joblib gets its share by OMP_NUM_THREADS, which users set for BLAS as well.
         wanted = os.environ.get("OMP_NUM_THREADS", "")
         cores = _cores(frozenset(os.sched_getaffinity(0)) if _HAS_AFFINITY else None)
         return min(cores, max(1, int(wanted))) if wanted.isdigit() else cores
@@ -90,7 +90,7 @@ def run_blocks(
     Returns
     -------
     list
-        One result a block.
+        One result per block.
 
     Examples
     --------
@@ -138,13 +138,13 @@ def run_blocks(
 
 
 def _hand_out(work: Callable[[], None], helpers: int, futures: list[Future[None]]) -> None:
-    """Ask as many helpers to ``work``, and note in `futures` what each makes of it.
+    """Start `helpers` threads on ``work``; their outcomes go to `futures`.
 
     The helpers are daemon threads of our own. A ThreadPoolExecutor must know each of its threads
     to end them when the process does, and a Ctrl-C while it starts one makes it forget: the
     process then never ends.
     """
-    with _lock, contextlib.suppress(RuntimeError):  # no thread to be had: the caller works alone
+    with _lock, contextlib.suppress(RuntimeError):  # no thread available: the caller works alone
         while len(_helpers) < helpers:
             helper = threading.Thread(target=_help, args=(_jobs,), name="likewise", daemon=True)
             helper.start()
@@ -155,7 +155,7 @@ def _hand_out(work: Callable[[], None], helpers: int, futures: list[Future[None]
 
 
 def _help(jobs: SimpleQueue[tuple[Future[None], Callable[[], None]]]) -> None:
-    """Do what is asked, for ever."""
+    """Run jobs from the queue until the process ends."""
     while True:
         future, work = jobs.get()
         if future.set_running_or_notify_cancel():
@@ -169,13 +169,13 @@ def _help(jobs: SimpleQueue[tuple[Future[None], Callable[[], None]]]) -> None:
 
 
 def _settle(futures: list[Future[None]]) -> list[BaseException]:
-    """Drop the helpers that never began, wait for the others and return what they raised."""
+    """Cancel jobs that have not begun, wait for the others and return their exceptions."""
     begun = [future for future in futures if not future.cancel()]
     return [error for future in begun if (error := future.exception()) is not None]
 
 
 class _Hold:
-    """How many callers hold BLAS at one thread, and what gives it back."""
+    """The number of callers that limit BLAS, and what restores its threads."""
 
     count = 0
     release: contextlib.ExitStack | None = None
@@ -212,7 +212,7 @@ def _controller(scipy_loaded: bool) -> Any:
 
 
 def _forget_pool() -> None:
-    """Start afresh in a forked child: threads do not survive a fork, and a lock may be held."""
+    """Reset the pool in a forked child: threads do not survive a fork, and a lock may be held."""
     global _helpers, _jobs, _lock
     _helpers, _jobs, _lock = [], SimpleQueue(), threading.Lock()
     _inside.block = False

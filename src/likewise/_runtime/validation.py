@@ -1,7 +1,7 @@
-"""What parameters and arrays may be.
+"""Validation of parameters and arrays.
 
-Every complaint is one sentence that names the argument, says what was found and what is allowed.
-This is the one home for differences between scikit-learn's releases in checking input.
+Every error is one sentence that names the argument, what was found and what is allowed. Differences
+between scikit-learn's releases in validating input are handled here and nowhere else.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from sklearn.utils.validation import validate_data
 from likewise._runtime.arrays import Array, BoolArray, FloatArray, IndexArray
 
 TableLike: TypeAlias = Any
-"""Whatever scikit-learn takes as a table: arrays, lists, DataFrames, sparse matrices."""
+"""Any input that scikit-learn accepts as X: arrays, lists, DataFrames, sparse matrices."""
 
 FLOAT_TYPES = (np.float64, np.float32)
 
 
 @dataclass(frozen=True)
 class Rule:
-    """What a parameter may be: a test, and the words that describe what passes it."""
+    """Allowed values of a parameter: a predicate and its description for error messages."""
 
     allowed: str
     holds: Callable[[Any], bool]
@@ -45,17 +45,17 @@ def _is_integer(value: Any) -> bool:
 
 
 def at_least(minimum: int) -> Rule:
-    """Whole numbers from `minimum` on."""
-    return Rule(f"a whole number of at least {minimum}", lambda v: _is_integer(v) and v >= minimum)
+    """Integers of at least `minimum`."""
+    return Rule(f"an integer of at least {minimum}", lambda v: _is_integer(v) and v >= minimum)
 
 
 def positive() -> Rule:
-    """Finite numbers above zero."""
+    """Finite positive numbers."""
     return Rule("a finite number above 0", lambda v: _is_real(v) and 0 < v < np.inf)
 
 
 def non_negative() -> Rule:
-    """Finite numbers from zero on."""
+    """Finite non-negative numbers."""
     return Rule("a finite number of at least 0", lambda v: _is_real(v) and 0 <= v < np.inf)
 
 
@@ -65,7 +65,7 @@ def between(low: float, high: float) -> Rule:
 
 
 def one_of(*words: str) -> Rule:
-    """One of the given words."""
+    """One of the given strings."""
     listed = ", ".join(repr(word) for word in words)
     return Rule(f"one of {listed}", lambda v: isinstance(v, str) and v in words)
 
@@ -76,7 +76,7 @@ def yes_or_no() -> Rule:
 
 
 def matrix() -> Rule:
-    """Tables; `table_of_numbers` then tells whether there are numbers in them."""
+    """Anything that NumPy can turn into a matrix; `table_of_numbers` checks its values."""
     return Rule("a matrix", lambda v: isinstance(v, list | tuple) or hasattr(v, "__array__"))
 
 
@@ -93,9 +93,9 @@ def none() -> Rule:
 
 
 def job_count() -> Rule:
-    """What `n_jobs` may be: None or -1 for all cores, else a number of threads."""
+    """Values of `n_jobs`: None or -1 for all cores, else the number of threads."""
     return Rule(
-        "None or -1 for all cores, or a whole number of at least 1",
+        "None or -1 for all cores, or an integer of at least 1",
         lambda v: v is None or (_is_integer(v) and (v == -1 or v >= 1)),
     )
 
@@ -106,7 +106,7 @@ def having(method: str, described: str) -> Rule:
 
 
 def either(*rules: Rule) -> Rule:
-    """Whatever one of the rules allows."""
+    """Values that satisfy at least one of the rules."""
     return Rule(
         " or ".join(rule.allowed for rule in rules),
         lambda v: any(rule.holds(v) for rule in rules),
@@ -114,7 +114,7 @@ def either(*rules: Rule) -> Rule:
 
 
 def check_parameters(owner: str, values: Mapping[str, Any], rules: Mapping[str, Rule]) -> None:
-    """Raise a sentence for the first parameter that breaks its rule."""
+    """Raise a ValueError for the first parameter that violates its rule."""
     for name, rule in rules.items():
         if not rule.holds(values[name]):
             raise ValueError(
@@ -123,7 +123,7 @@ def check_parameters(owner: str, values: Mapping[str, Any], rules: Mapping[str, 
 
 
 def check_n_components(owner: str, n_components: int | None, most: int, why: str) -> None:
-    """Refuse more components than there can be; `why` says what allows no more."""
+    """Raise if `n_components` exceeds `most`; `why` explains the limit."""
     if n_components is not None and n_components > most:
         raise ValueError(
             f"n_components={n_components} is too many: {owner} has at most {most} ({why})."
@@ -143,7 +143,7 @@ def check_rows(
     """Return `X` as a finite float32 or float64 table with the feature count `estimator` knows.
 
     `reset=True` (fitting) learns the feature count and names, `reset=False` compares with them.
-    With `finite=False` it is left to the caller to look for NaN and infinity.
+    With `finite=False` the caller checks for NaN and infinity.
     """
     _check_two_dimensional(X, name)
     with _text_named(name):
@@ -184,7 +184,7 @@ def check_labelled(
     classes, codes = codes_of(y)
     check_classification_targets(y)
     if len(classes) < min_classes:
-        # "class" has to stand in the sentence: scikit-learn's own checks look for the word.
+        # scikit-learn's own checks look for the word "class" in the message.
         raise ValueError(
             f"y has one class ({shown(classes[0])}), but {type(estimator).__name__} needs at least "
             f"{min_classes} different classes."
@@ -195,7 +195,7 @@ def check_labelled(
 def check_class_sizes(
     codes: IndexArray, classes: Array, n_neighbors: int, name: str = "n_neighbors"
 ) -> None:
-    """Refuse a class too small for rows to have so many neighbours in it; `name` is the user's."""
+    """Raise if a class is too small for `n_neighbors`; `name` is the parameter's name."""
     sizes = np.bincount(codes)
     smallest = int(sizes.argmin())
     if sizes[smallest] <= n_neighbors:
@@ -207,13 +207,13 @@ def check_class_sizes(
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> FloatArray:
-    """Return one finite weight a row, none negative and not all zero; None is 1 for each."""
+    """Return finite non-negative weights, not all zero; None gives every row weight 1."""
     if sample_weight is None:
         return np.ones(n_rows)
     try:
         weights = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError("sample_weight must be numbers, one a row, but it is not.") from None
+        raise ValueError("sample_weight must hold one number per row, but it does not.") from None
     if weights.shape != (n_rows,):
         raise ValueError(
             f"sample_weight has shape {weights.shape}, but {n_rows} rows need shape ({n_rows},)."
@@ -238,12 +238,12 @@ def codes_of(y: Any) -> tuple[Array, IndexArray]:
 
 
 def shown(value: Any) -> str:
-    """Write a value in a sentence as the user did: a label 3, not np.int64(3)."""
+    """Format a value for a message as the user wrote it: 3, not np.int64(3)."""
     return repr(value.item() if isinstance(value, np.generic) else value)
 
 
 def check_row_numbers(given: Any, name: str, width: int, n_rows: int) -> IndexArray:
-    """Return a table of row numbers of X, `width` different ones a row."""
+    """Return validated row numbers into X, `width` different ones per row."""
     index = whole_numbers(given, name)
     if not index.size:
         raise ValueError(f"{name} is empty, but at least one row of {width} numbers is needed.")
@@ -265,7 +265,7 @@ def check_row_numbers(given: Any, name: str, width: int, n_rows: int) -> IndexAr
 
 
 def whole_numbers(given: Any, name: str) -> IndexArray:
-    """Return whole numbers as they were given; nothing is rounded to become one."""
+    """Return integers as int64; floats raise an error, even if integral."""
     try:
         numbers = np.asarray(given)
     except ValueError:
@@ -276,7 +276,7 @@ def whole_numbers(given: Any, name: str) -> IndexArray:
 
 
 def table_of_numbers(given: Any, name: str) -> FloatArray:
-    """Return numbers in float64, of whatever shape; refuse what is ragged or no number."""
+    """Return an array of float64; ragged or non-numeric input raises an error."""
     try:
         table = np.asarray(given)
     except ValueError:
@@ -288,7 +288,7 @@ def table_of_numbers(given: Any, name: str) -> FloatArray:
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the user's own line, however many calls of ours (or decorators) lie between."""
+    """Warn with the stack level of the caller outside likewise and scikit-learn."""
     level = 1
     frame = sys._getframe(0)
     while frame.f_back and frame.f_globals.get("__name__", "").startswith(("likewise", "sklearn")):
@@ -298,7 +298,7 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
 
 
 def check_finite(X: Any, name: str) -> None:
-    """Raise a sentence that says where the first NaN or infinite value stands."""
+    """Raise an error with the position of the first NaN or infinite value."""
     sparse = sp.issparse(X)
     values = np.asarray(X.data) if sparse else X
     # The sum is finite unless some value is not (or it overflows): one pass, no copy.
@@ -325,26 +325,26 @@ def counted(number: int, noun: str) -> str:
 
 @contextmanager
 def _text_named(name: str) -> Iterator[None]:
-    """Say which argument holds text: scikit-learn's message does not."""
+    """Name the argument that holds text: scikit-learn's message does not."""
     try:
         yield
     except ValueError as error:
-        complaint, _, text = str(error).partition("could not convert string to float: ")
-        if complaint or not text:
+        before, _, text = str(error).partition("could not convert string to float: ")
+        if before or not text:
             raise
         text = text.removeprefix("np.str_(").removesuffix(")")
         raise ValueError(f"{name} holds the text {text}, but only numbers are allowed.") from None
 
 
 def _length(values: Any) -> int | None:
-    """Return the number of rows or labels, or None where that is for scikit-learn to say."""
+    """Return the number of rows or labels, or None if scikit-learn has to determine it."""
     if hasattr(values, "shape"):
         return int(values.shape[0]) if values.shape else None
     return len(values) if isinstance(values, list | tuple) else None
 
 
 def _check_two_dimensional(X: Any, name: str) -> None:
-    """Tell a vector from a table before scikit-learn prints the whole array."""
+    """Raise for vectors and scalars: scikit-learn's own message prints the whole array."""
     dimensions = getattr(X, "ndim", None)
     if dimensions is None and isinstance(X, list | tuple) and not any(map(sp.issparse, X)):
         dimensions = 1 if not X or np.isscalar(X[0]) else 2
@@ -358,20 +358,20 @@ def _check_two_dimensional(X: Any, name: str) -> None:
 
 
 def check_answers(same: Any, n_pairs: int) -> BoolArray:
-    """Return whether each pair is alike, from True/False, 1/0 or the papers' 1/-1."""
-    answers = np.asarray(same)
-    if answers.shape != (n_pairs,):
+    """Return `same` as booleans, from True/False, 1/0 or the papers' 1/-1."""
+    flags = np.asarray(same)
+    if flags.shape != (n_pairs,):
         raise ValueError(
-            f"same has shape {answers.shape}, but {n_pairs} pairs need shape ({n_pairs},)."
+            f"same has shape {flags.shape}, but {n_pairs} pairs need shape ({n_pairs},)."
         )
-    if answers.dtype == np.bool_:
-        return answers
-    numeric = answers.dtype.kind in "iuf"
-    known = np.isin(answers, (-1, 0, 1)) if numeric else np.zeros(n_pairs, dtype=bool)
+    if flags.dtype == np.bool_:
+        return flags
+    numeric = flags.dtype.kind in "iuf"
+    known = np.isin(flags, (-1, 0, 1)) if numeric else np.zeros(n_pairs, dtype=bool)
     if not known.all():
         raise ValueError(
-            f"same holds {shown(answers[~known][0])}, but only True/False, 1/0 or 1/-1 are allowed."
+            f"same holds {shown(flags[~known][0])}, but only True/False, 1/0 or 1/-1 are allowed."
         )
-    if (answers == 0).any() and (answers == -1).any():
+    if (flags == 0).any() and (flags == -1).any():
         raise ValueError("same holds both 0 and -1, but only one of them may mean different.")
-    return np.asarray(answers > 0)
+    return np.asarray(flags > 0)

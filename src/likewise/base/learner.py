@@ -32,7 +32,7 @@ except ImportError:
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
-_HOW_IT_ENDED = {
+_ENDINGS = {
     "max_iter": "stopped after max_iter={n_iter} iterations without converging",
     "stalled": "could not make further progress after {n_iter} iterations before converging",
     "interrupted": "was interrupted after {n_iter} iterations; the best metric so far is kept",
@@ -40,14 +40,14 @@ _HOW_IT_ENDED = {
 
 
 def fitting(fit: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """Wrap a fitting method: check the parameters first, and let scikit-learn's callbacks watch.
+    """Decorate a fitting method: validate parameters, and call scikit-learn's callbacks.
 
-    Every public method that learns wears this decorator.
+    Every public method that learns has this decorator.
     """
 
     @with_callbacks  # type: ignore[untyped-decorator]
     @functools.wraps(fit)
-    def watched(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
+    def fit_with_callbacks(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
         self._check_parameters()
         if not hasattr(self, "_init_callback_context"):
             return fit(self, X, *args, **kwargs)
@@ -57,11 +57,11 @@ def fitting(fit: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
         task.call_on_fit_task_end(estimator=self, X=X, reconstruction_attributes={})
         return fitted
 
-    return cast("Callable[Arguments, Result]", watched)
+    return cast("Callable[Arguments, Result]", fit_with_callbacks)
 
 
 class Learner(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
-    """What all estimators share: parameter rules, files, and a report of how the fit ended."""
+    """Base of all estimators: parameter validation, model files, solver runs and callbacks."""
 
     _rules: ClassVar[Mapping[str, Rule]] = {}
 
@@ -93,16 +93,16 @@ class Learner(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         max_iter: int | None = None,
         **options: Any,
     ) -> Solution:
-        """Run `solver` under the eyes of the progress bar and of scikit-learn's callbacks.
+        """Run `solver` with the progress bar and scikit-learn's callbacks.
 
-        `fitted` turns a point of the solver into the attributes of a model that could be used if
-        learning stopped there. `max_iter` stands in for the parameter where that may be None. Sets
-        what the solver has to say of its end, and warns unless it converged.
+        `fitted` turns an iterate into the attributes of a usable model, for callbacks. `max_iter`
+        overrides the parameter where that may be None. Sets `objective_`, `n_iter_`, `converged_`
+        and `history_`, and warns unless the solver converged.
         """
         title, shown = type(self).__name__, bool(self.verbose)
         max_iter = max_iter or self.max_iter
-        # Held here once: to limit BLAS anew in every product of a small problem takes longer
-        # than the product.
+        # Limited once per fit: for small problems, limiting BLAS in every product would take
+        # longer than the products.
         with single_threaded_blas(), progress(title, max_iter, shown=shown) as report:
 
             def watcher(iteration: Iteration) -> bool:
@@ -116,9 +116,9 @@ class Learner(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
                 f"({found.value}); the features may be too large: scale them."
             )
         if found.status != "converged":
-            how = _HOW_IT_ENDED[found.status].format(n_iter=found.n_iter)
+            how = _ENDINGS[found.status].format(n_iter=found.n_iter)
             if found.gap is not None:
-                how += f" (proved: at most {found.gap:.2g} of the objective from the optimum)"
+                how += f" (relative duality gap {found.gap:.2g})"
             warn_user(f"{type(self).__name__} {how}.", ConvergenceWarning)
         self.objective_ = float(found.value)
         self.n_iter_ = found.n_iter
@@ -127,7 +127,7 @@ class Learner(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         return found
 
     def _call_back(self, fitted: Callable[[], dict[str, Any]]) -> bool:
-        """Tell scikit-learn's callbacks that an iteration is over; True asks to stop."""
+        """Call scikit-learn's callbacks at the end of an iteration; True requests a stop."""
         task = getattr(self, "_callback_fit_ctx", None)
         if task is None:
             return False

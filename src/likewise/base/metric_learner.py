@@ -23,10 +23,10 @@ _MAP_BLOCK = 4096  # rows mapped at a time
 
 
 class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):  # type: ignore[misc]
-    """Learns a linear map L under which the Euclidean distance says what is alike.
+    """Base of estimators that learn a linear map L: distances are Euclidean after the map.
 
-    A subclass fits `components_` (n_components × n_features) and says in ``_needs_labels`` whether
-    `fit` wants y.
+    A subclass sets `components_` (n_components × n_features) in `fit`, and ``_needs_labels`` if
+    `fit` does not need y.
     """
 
     _needs_labels: ClassVar[bool] = True

@@ -1,4 +1,4 @@
-"""Classifiers that let neighbours vote, whichever way they find them."""
+"""Base of classifiers that predict by the vote of nearest neighbours."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from likewise.neighbors import vote
 
 
 class NeighborVoter(ClassifierMixin, Learner):  # type: ignore[misc]
-    """A classifier by the votes of the nearest training rows: a subclass says which they are."""
+    """A k-nearest-neighbours classifier; a subclass implements `kneighbors`."""
 
     n_neighbors: int
     classes_: Array
@@ -59,7 +59,7 @@ class NeighborVoter(ClassifierMixin, Learner):  # type: ignore[misc]
         return vote(self._codes[index], len(self.classes_))
 
     def _wanted(self, n_neighbors: int | None, n_rows: int) -> int:
-        """Return how many neighbours to look up among so many rows, or say why not."""
+        """Return the validated number of neighbours to search among `n_rows` training rows."""
         wanted = self.n_neighbors if n_neighbors is None else n_neighbors
         rule = {"n_neighbors": at_least(1)}
         check_parameters(type(self).__name__, {"n_neighbors": wanted}, rule)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from likewise.cli._compare import compare
-from likewise.cli._complaints import OneLineGroup
+from likewise.cli._errors import OneLineGroup
 from likewise.cli._info import info
 
 __all__ = ["main"]
@@ -14,7 +14,7 @@ __all__ = ["main"]
 @click.group(cls=OneLineGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="likewise", prog_name="likewise")
 def main() -> None:
-    """Learn what alike means: compare metrics, and look at data and models.
+    """Distance metric learning: compare metrics, describe data and models.
 
     \b
     Example:

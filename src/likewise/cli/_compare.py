@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from likewise import evaluation
-from likewise.cli._data import read_data, refuse_gaps
+from likewise.cli._data import check_no_missing_values, read_data
 from likewise.cli._output import check_writable, print_comparison, progress_bar, write_json
 
 
@@ -47,7 +47,7 @@ def compare(
     """
     check_writable(json_file)
     dataset = read_data(data, label)
-    refuse_gaps(dataset)
+    check_no_missing_values(dataset)
     with progress_bar() as progress:
         comparison = evaluation.compare(
             dataset.X,

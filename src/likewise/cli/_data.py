@@ -1,4 +1,4 @@
-"""Data as the user names them: a data set or a file."""
+"""Reading of data sets by name and of files."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def read_data(data: str, label: str | None) -> Dataset:
     return Dataset(path.name, X, y, feature_names=feature_names, source=f"Read from {path}.")
 
 
-def refuse_gaps(dataset: Dataset) -> None:
-    """Raise a sentence that names the first column with an empty or infinite cell."""
+def check_no_missing_values(dataset: Dataset) -> None:
+    """Raise an error that names the first column with a missing or infinite value."""
     unusable = ~np.isfinite(dataset.X)
     if unusable.any():
         column = int(unusable.any(axis=0).argmax())

@@ -61,9 +61,9 @@ def print_comparison(comparison: Comparison) -> None:
             console.print(Text(_in_words(row)))
         console.print(Text(comparison.caption, style="dim"))
     for row in comparison.rows:
-        for what, sentence in (("failed", row.failed), ("warned", row.warned)):
-            if sentence:
-                console.print(Text(f"{row.name} {what}: {sentence}"), soft_wrap=whole_lines)
+        for what, message in (("failed", row.failed), ("warned", row.warned)):
+            if message:
+                console.print(Text(f"{row.name} {what}: {message}"), soft_wrap=whole_lines)
     console.print(Text(comparison.verdict, style="bold"), soft_wrap=whole_lines)
 
 
@@ -121,7 +121,7 @@ def _in_line(value: Any) -> str:
 
 
 def check_writable(path: Path | None) -> None:
-    """Complain before the work, not after it, that its result has nowhere to go."""
+    """Raise before any work if the output cannot be written."""
     if path is not None and not os.access(path.absolute().parent, os.W_OK):
         raise ValueError(f"cannot write {path}: there is no folder there to write in.")
 

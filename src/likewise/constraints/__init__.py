@@ -1,4 +1,4 @@
-"""What the learner is told: pairs and triplets of rows, and how labels become them.
+"""Weak supervision: pairs, triplets and chunks of rows, and their construction from labels.
 
 Everything is a row number into X, never a copy of rows. All builders are deterministic: equal
 distances are ordered by row number, and a row is never its own neighbour.

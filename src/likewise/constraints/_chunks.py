@@ -1,4 +1,4 @@
-"""Groups of rows known to be alike."""
+"""Chunks: groups of rows known to be similar."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from likewise.constraints._tuples import Pairs
 def pairs_from_chunks(
     chunks: ArrayLike | Sequence[Sequence[int]], n_rows: int | None = None
 ) -> Pairs:
-    """Turn groups of rows known to be alike into a chain of *same* pairs.
+    """Turn groups of similar rows into chains of *same* pairs.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def pairs_from_chunks(
     groups = _groups(chunks, n_rows)
     links = [np.column_stack([group[:-1], group[1:]]) for group in groups if len(group) > 1]
     if not links:
-        raise ValueError("chunks has no group of two or more rows, so that nothing is alike.")
+        raise ValueError("chunks has no group of two or more rows, but at least one is needed.")
     index = np.concatenate(links)
     return Pairs(index, np.ones(len(index), dtype=bool))
 

@@ -57,10 +57,10 @@ def target_neighbors(
 def random_pairs(
     y: ArrayLike, n_pairs: int, *, random_state: int | np.random.RandomState | None = None
 ) -> Pairs:
-    """Draw pairs of rows: every other one alike, the rest different, each uniformly at random.
+    """Draw random pairs of rows: same and different pairs alternate, each uniform.
 
-    Pairs are drawn independently, so that one may come twice. Where no two rows are alike (or
-    all are), every pair is different (or alike).
+    Pairs are drawn with replacement. Where no two rows share a class (or all do), every pair is a
+    *different* (or *same*) pair.
 
     Examples
     --------
@@ -89,13 +89,13 @@ def random_pairs(
     own_start = (np.cumsum(counts) - counts)[codes]
     own_count = counts[codes]
     index = np.empty((n_pairs, 2), dtype=np.int64)
-    for alike, n_partners in ((True, own_count - 1), (False, n_rows - own_count)):
-        drawn = np.flatnonzero(same == alike)
+    for is_same, n_partners in ((True, own_count - 1), (False, n_rows - own_count)):
+        drawn = np.flatnonzero(same == is_same)
         if not len(drawn):
             continue
         first = random.choice(n_rows, size=len(drawn), p=n_partners / n_partners.sum())
         place = (random.random_sample(len(drawn)) * n_partners[first]).astype(np.int64)
-        if alike:
+        if is_same:
             place += own_start[first]
             place += place >= place_of[first]
         else:
@@ -109,7 +109,7 @@ def nearest_and_farthest_pairs(
 ) -> Pairs:
     """Pair each row with its nearest rows of its class and its farthest of the other classes.
 
-    The constraint set of PCML and NCML: row by row, first the `n_neighbors` alike, then as many
+    The constraint set of PCML and NCML: row by row, first `n_neighbors` *same* pairs, then as many
     different ones.
 
     Examples
@@ -134,7 +134,7 @@ def doublets(
 ) -> Pairs:
     """Pair each row with its nearest rows of its class and its nearest of the other classes.
 
-    The constraint set of doublet-SVM: row by row, first the `n_same` alike, then the
+    The constraint set of doublet-SVM: row by row, first `n_same` *same* pairs, then the
     `n_different` different ones.
 
     Examples
@@ -178,11 +178,11 @@ def triplets(
 
 
 def _pairs_of(same: IndexArray, different: IndexArray) -> Pairs:
-    """Row by row: first its alike partners, then its different ones."""
+    """Return the pairs row by row: first the *same* pairs, then the *different* ones."""
     partners = np.concatenate([same, different], axis=1)
     anchors = np.repeat(np.arange(len(partners)), partners.shape[1])
-    alike = np.arange(partners.shape[1]) < same.shape[1]
-    return Pairs(np.column_stack([anchors, partners.ravel()]), np.tile(alike, len(partners)))
+    is_same = np.arange(partners.shape[1]) < same.shape[1]
+    return Pairs(np.column_stack([anchors, partners.ravel()]), np.tile(is_same, len(partners)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,14 +14,14 @@ from likewise._runtime.validation import check_answers, check_row_numbers, count
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Pairs of rows that are alike or not; unpacks as ``index, same``.
+    """Same and different pairs of rows; unpacks as ``index, same``.
 
     Attributes
     ----------
     index : int array of shape (n_pairs, 2)
         Row numbers.
     same : bool array of shape (n_pairs,)
-        True where the two rows are alike.
+        True for *same* pairs.
     """
 
     index: IndexArray
@@ -54,7 +54,7 @@ class Triplets:
 def as_pairs(pairs: ArrayLike, same: ArrayLike, n_rows: int) -> Pairs:
     """Check a user's pairs once, so that nothing below has to.
 
-    `same` may be boolean, 1/0, or 1/-1 as the papers write it. Pairs given both as alike and as
+    `same` may be boolean, 1/0, or 1/-1 as the papers write it. Pairs marked both *same* and
     different cause a warning with their number.
 
     Examples
@@ -63,9 +63,9 @@ def as_pairs(pairs: ArrayLike, same: ArrayLike, n_rows: int) -> Pairs:
     array([ True, False])
     """
     index = check_row_numbers(pairs, "pairs", 2, n_rows)
-    answers = check_answers(same, len(index))
-    _warn_of_contradictions(index, answers, n_rows)
-    return Pairs(index, answers)
+    same = check_answers(same, len(index))
+    _warn_of_contradictions(index, same, n_rows)
+    return Pairs(index, same)
 
 
 def as_triplets(triplets: ArrayLike | Triplets, n_rows: int) -> Triplets:
@@ -84,11 +84,11 @@ def as_triplets(triplets: ArrayLike | Triplets, n_rows: int) -> Triplets:
 def _warn_of_contradictions(index: IndexArray, same: BoolArray, n_rows: int) -> None:
     first, second = index.T
     key = np.minimum(first, second) * n_rows + np.maximum(first, second)
-    # The answer rides in the last bit: where both are given, they end up side by side.
-    told = np.sort(2 * key + same)
-    contradictory = int(np.count_nonzero((np.diff(told) == 1) & (told[1:] % 2 == 1)))
+    # The flag is the last bit: contradictory pairs end up side by side.
+    keys = np.sort(2 * key + same)
+    contradictory = int(np.count_nonzero((np.diff(keys) == 1) & (keys[1:] % 2 == 1)))
     if contradictory:
         warn_user(
             f"{counted(contradictory, 'pair')} of rows "
-            f"{'is' if contradictory == 1 else 'are'} given both as alike and as different."
+            f"{'is' if contradictory == 1 else 'are'} marked both same and different."
         )

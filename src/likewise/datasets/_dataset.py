@@ -1,4 +1,4 @@
-"""What every data set looks like, wherever it came from."""
+"""The common form of all data sets."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Dataset:
     classes : tuple of str or None
         Label names in code order.
     source : str
-        A sentence that says where the rows come from.
+        Where the rows come from, in one sentence.
     """
 
     name: str

@@ -114,7 +114,7 @@ def _read_frame(path: Path) -> pd.DataFrame:
         import pandas as pd
 
         if path.suffix.lower() == ".parquet":
-            import pyarrow  # noqa: F401 - so that its absence is told apart from a bad file
+            import pyarrow  # noqa: F401 - to distinguish its absence from a bad file
     except ImportError as error:
         raise ImportError(
             f'reading {path.suffix} files needs what comes with pip install "likewise[tables]"'
@@ -132,7 +132,7 @@ def _read_frame(path: Path) -> pd.DataFrame:
 
 def _from_frame(frame: pd.DataFrame, path: Path, label: str | None) -> Table:
     frame.columns = frame.columns.map(str)
-    _refuse_row_numbers(frame, path)
+    _check_no_row_numbers(frame, path)
     chosen = _choose_label(list(frame.columns), label, path)
     labels, features = frame[chosen], frame.drop(columns=chosen)
     if (missing := labels.isna().to_numpy()).any():
@@ -145,7 +145,7 @@ def _from_frame(frame: pd.DataFrame, path: Path, label: str | None) -> Table:
     return Table(X, labels.to_numpy(), tuple(features.columns))
 
 
-def _refuse_row_numbers(frame: pd.DataFrame, path: Path) -> None:
+def _check_no_row_numbers(frame: pd.DataFrame, path: Path) -> None:
     """Rows are often sorted by class, and then their numbers would be the best of features."""
     first = frame.columns[0] if len(frame.columns) else ""
     if first.startswith("Unnamed") and len(frame) > 1:

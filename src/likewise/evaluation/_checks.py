@@ -1,4 +1,4 @@
-"""What `compare` demands of its input, before any work."""
+"""Validation of the input of `compare`, before any work."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def check_problem(
     n_pairs: int,
     random_state: int,
 ) -> Problem:
-    """Return the data ready to be split, or raise a sentence that says why they cannot be."""
+    """Return the data ready to be split, or raise a ValueError that says why not."""
     values = {
         "n_neighbors": n_neighbors,
         "n_splits": n_splits,

@@ -44,7 +44,7 @@ def compare(
 ) -> Comparison:
     """Compare metrics by their nearest neighbours and by verification, on held-out rows.
 
-    Every method sees the same stratified random splits and is judged on the same pairs of test
+    Every method sees the same stratified random splits and is evaluated on the same pairs of test
     rows. A method that raises becomes a row that says so.
 
     Parameters
@@ -193,7 +193,7 @@ def _try(estimator: Any, split: _Split, n_neighbors: int, n_jobs: int | None) ->
 
 
 def _rank(estimator: Any) -> int | None:
-    """Return the rank of a linear metric; a pipeline, say, has none to tell."""
+    """Return the rank of a linear metric; other estimators, such as pipelines, have none."""
     return effective_dimension(estimator) if hasattr(estimator, "components_") else None
 
 
@@ -214,7 +214,7 @@ def _result(name: str, trials: list[_Trial]) -> MethodResult:
 
 
 class _Steps:
-    """Tell whoever watches what is running and how much is done."""
+    """Reports which method is running and how many fits are done."""
 
     def __init__(self, progress: Progress | None, total: int) -> None:
         self._progress, self._total, self._done, self._what = progress, total, 0, ""

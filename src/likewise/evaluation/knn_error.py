@@ -64,7 +64,7 @@ def knn_error(
         Distances are Euclidean after its `transform`; without one, between the rows as given.
     n_neighbors : int or "best", default=3
         "best" takes the k of 1 … `max_neighbors` with the lowest *test* error, the smallest such
-        k if several tie. That is the papers' protocol and what their tables show; it looks at
+        k if several tie. That is the papers' protocol and what their tables show; it uses
         the test labels, so the error is optimistic and no estimate for new data.
     max_neighbors : int, default=25
         The largest k that "best" tries, if there are as many training rows.

@@ -49,7 +49,7 @@ def pair_scorer(
     """Make a scorer by which GridSearchCV and cross_val_score optimise verification.
 
     It draws pairs of the held-out rows, half of them of one class, and asks how well the
-    Euclidean distance after `transform` tells the two kinds apart. It serves metric learners,
+    Euclidean distance after `transform` separates the two kinds. It serves metric learners,
     pipelines that end in one, and any other transformer. Held-out rows must have at least two
     classes: scikit-learn stratifies by itself for classifiers only, so give a metric learner
     ``cv=StratifiedKFold()``.

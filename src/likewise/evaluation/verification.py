@@ -77,7 +77,7 @@ class VerificationCurve:
 
 
 def verification_curve(distance: ArrayLike, same: ArrayLike) -> VerificationCurve:
-    """Return how well a distance tells same pairs from different ones.
+    """Return the error rates of verifying pairs by a threshold on the distance.
 
     Exact, ties included, in O(m log m) for m pairs.
 

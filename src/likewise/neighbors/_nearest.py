@@ -123,7 +123,7 @@ class _Search:
         self.queries = self.points if same else matrix_of("queries", queries)
         self.exclude_self = exclude_self
         self.n_jobs = n_jobs
-        count_threads(n_jobs)  # refuse a bad number before any work
+        count_threads(n_jobs)  # raises for a bad number before any work
         n, self.n_features = self.points.shape
         if self.queries.shape[1] != self.n_features:
             raise ValueError(
@@ -244,8 +244,8 @@ class _Search:
         def block(start: int, stop: int) -> None:
             part = open_rows[start:stop]
             distances = self._distances(part)
-            reach = sign * bound[part] + self.slack[part]
-            near = np.flatnonzero(sign * distances <= reach[:, None])
+            limit = sign * bound[part] + self.slack[part]
+            near = np.flatnonzero(sign * distances <= limit[:, None])
             local, cols = np.divmod(near, len(self.points))
             if self.exclude_self:
                 other = part[local] != cols

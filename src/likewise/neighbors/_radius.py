@@ -14,14 +14,14 @@ from likewise._runtime.threads import count_threads, run_blocks
 from likewise.neighbors._rows import Algorithm, by_tree, matrix_of
 
 # Up to this many features, and from this many rows on, trees beat comparing all rows (measured);
-# each class has a tree that the rows of all others ask, so many classes want more rows.
+# there is one tree per class, queried by the rows of all others, so more classes need more rows.
 _TREE_FEATURES = 3
-_TREE_LEAST_ROWS = 300_000
-_TREE_LEAST_ROWS_A_CLASS = 60_000
+_TREE_MIN_ROWS = 300_000
+_TREE_MIN_ROWS_PER_CLASS = 60_000
 _TREE_LEAF = 16
 _TREE_ROWS = 4096
-_FIRST_LOOK = 4
-_STRETCH = 1 << 20  # candidates in memory at a time
+_FIRST_NEIGHBOURS = 4
+_MAX_CANDIDATES = 1 << 20  # candidates in memory at a time
 
 
 def within_radius_of_other_class(
@@ -76,9 +76,9 @@ def within_radius_of_other_class(
 
 def _trees_win(rows: Array, codes: IndexArray) -> bool:
     """Return whether rows are many and features few enough for trees to be faster."""
-    if rows.shape[1] > _TREE_FEATURES or len(rows) < _TREE_LEAST_ROWS:
+    if rows.shape[1] > _TREE_FEATURES or len(rows) < _TREE_MIN_ROWS:
         return False
-    return len(rows) >= _TREE_LEAST_ROWS_A_CLASS * len(np.unique(codes))
+    return len(rows) >= _TREE_MIN_ROWS_PER_CLASS * len(np.unique(codes))
 
 
 def _scan_trees(
@@ -90,7 +90,7 @@ def _scan_trees(
     check_scan(Z, labels, radius2, max_pairs)
     limit = PairLimit(max_pairs, len(Z))
     lock = threading.Lock()
-    count_threads(n_jobs)  # refuse a bad number before any work
+    count_threads(n_jobs)  # raises for a bad number before any work
     centred, reach = _centred_and_reach(Z, radius2)
     parts: list[tuple[IndexArray, IndexArray, FloatArray]] = []
     for label in np.unique(labels):
@@ -125,12 +125,12 @@ def _within_reach(
 ) -> Iterator[tuple[IndexArray, IndexArray]]:
     """Yield pairs (asked row, row of the tree) that are within reach, in parts of bounded size.
 
-    The nearest few are looked up; where all of them are within reach, more.
+    Queries a few nearest neighbours first, and more where all of those are within reach.
     """
-    k = min(_FIRST_LOOK, tree.n)
+    k = min(_FIRST_NEIGHBOURS, tree.n)
     while len(asked):
         farther = []
-        for part in np.array_split(asked, -(-len(asked) * k // _STRETCH)):
+        for part in np.array_split(asked, -(-len(asked) * k // _MAX_CANDIDATES)):
             distance, column = tree.query(
                 points[part], np.arange(1, k + 1), distance_upper_bound=reach[part].max() * 2
             )
@@ -146,7 +146,7 @@ def _within_reach(
 def _centred_and_reach(Z: Array, radius2: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return rows near the origin, at most 1 from it in each feature, and radii a little too wide.
 
-    Centring moves a row by 2^-53 of itself and the tree's sums are off by as much a feature, so
+    Centring moves a row by 2^-53 of itself and the tree's sums are off by as much per feature, so
     that what is strictly inside stays inside of the wider radius.
     """
     n_features = Z.shape[1]

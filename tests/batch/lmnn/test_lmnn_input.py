@@ -78,7 +78,7 @@ from likewise.batch.lmnn.early_stopping import split_off
         ),
     ],
 )
-def test_complaints(options, learn, sentence):
+def test_errors(options, learn, sentence):
     X, y = overlapping(9, 2)[0], np.array(["a"] * 5 + ["b"] * 4)
     model = lw.LMNN(**{"n_neighbors": 3, **options})
     with pytest.raises(ValueError, match=sentence):

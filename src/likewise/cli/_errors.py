@@ -1,4 +1,4 @@
-"""Whatever goes wrong is one line on stderr, never a traceback."""
+"""Errors become one line on stderr, never a traceback."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 
-class Complaint(click.ClickException):
-    """Something the user can mend."""
+class UserError(click.ClickException):
+    """An error that the user can correct."""
 
     exit_code = 2
 
@@ -21,18 +21,18 @@ class Interrupted(click.ClickException):
 
 
 class OneLineGroup(click.Group):
-    """A group whose commands complain in one line and end with exit code 2 (Ctrl-C: 130)."""
+    """A group that reports errors in one line and exits with code 2 (Ctrl-C: 130)."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; the library's own sentences become complaints."""
+        """Run a command; exceptions of the library become one-line errors."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
             raise Interrupted("interrupted") from None
         except BrokenPipeError:
-            raise  # whoever read our output has read enough: click ends quietly
+            raise  # the reader of the pipe has closed it: click exits quietly
         except (ValueError, OSError, ImportError, MemoryError) as error:
-            raise Complaint(str(error) or type(error).__name__) from error
+            raise UserError(str(error) or type(error).__name__) from error
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run the command line and leave the process."""
