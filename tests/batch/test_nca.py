@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
 import likewise as lw
-from likewise.objectives import NCAObjective, NeighbourChoice
+from likewise.objectives import NCAObjective, SoftmaxNeighbours
 
 
 def standardised(load):
@@ -40,7 +40,7 @@ def test_where_it_converges_the_slope_is_zero():
     X, y = standardised(load_iris)
     nca = lw.NCA(regularization=0.01, tol=1e-13, max_iter=1000).fit(X, y)
     assert nca.converged_
-    objective = NCAObjective(NeighbourChoice.of(X, y), 0.01)
+    objective = NCAObjective(SoftmaxNeighbours.of(X, y), 0.01)
     slope = objective.value_and_gradient(nca.components_)[1]
     start = objective.value_and_gradient(np.eye(4))[1]
     assert np.abs(slope).max() < 1e-4 * np.abs(start).max()
@@ -78,7 +78,7 @@ def test_mini_batches_get_about_as_far():
         batches = lw.NCA(
             2, regularization=1e-3, solver="adam", batch_size=32, max_iter=60, tol=0, random_state=0
         ).fit(X, y)
-    objective = NCAObjective(NeighbourChoice.of(X, y), 1e-3)
+    objective = NCAObjective(SoftmaxNeighbours.of(X, y), 1e-3)
     reached = -objective.value_and_gradient(batches.components_)[0]
     assert reached > 0.99 * whole.objective_
     assert batches.objective_ == pytest.approx(reached, rel=0.02)

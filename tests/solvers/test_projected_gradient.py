@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from likewise.solvers import fista, nearest_shares
+from likewise.solvers import fista, project_to_simplex
 
 STEEP = np.logspace(0, 4, 9)
 AIM = np.linspace(-2, 3, 9)
@@ -53,7 +53,7 @@ def test_the_end_on_shares_is_optimal():
 
     W, converged = fista(
         slope,
-        nearest_shares,
+        project_to_simplex,
         np.full((20, 4), 0.25),
         steepness=np.linalg.eigvalsh(gram)[-1],
         max_iter=5000,
@@ -61,7 +61,7 @@ def test_the_end_on_shares_is_optimal():
     )
     assert converged
     for length in (0.01, 1.0, 100.0):
-        np.testing.assert_allclose(nearest_shares(W - length * slope(W)), W, atol=1e-7)
+        np.testing.assert_allclose(project_to_simplex(W - length * slope(W)), W, atol=1e-7)
 
 
 def test_it_says_when_steps_ran_out():
@@ -87,7 +87,7 @@ def test_nearest_shares_are_the_nearest(size):
     """From the nearest point p of a convex set, no corner lies in the direction of the row."""
     random = np.random.default_rng(1)
     rows = size * np.vstack([random.normal(size=(40, 5)), np.ones((1, 5)), np.zeros((1, 5))])
-    shares = nearest_shares(rows)
+    shares = project_to_simplex(rows)
     assert (shares >= 0).all()
     np.testing.assert_allclose(shares.sum(axis=1), 1, rtol=1e-9)
     towards = np.einsum("nf,ncf->nc", rows - shares, np.eye(5) - shares[:, None])
@@ -96,5 +96,5 @@ def test_nearest_shares_are_the_nearest(size):
 
 def test_shares_stay_what_they_are():
     shares = np.random.default_rng(2).dirichlet(np.ones(4), size=10)
-    np.testing.assert_allclose(nearest_shares(shares), shares, atol=1e-15)
-    np.testing.assert_array_equal(nearest_shares(np.array([[-7.0]])), [[1.0]])
+    np.testing.assert_allclose(project_to_simplex(shares), shares, atol=1e-15)
+    np.testing.assert_array_equal(project_to_simplex(np.array([[-7.0]])), [[1.0]])

@@ -6,7 +6,6 @@ from likewise._runtime.lazy import lazy_package
 
 if TYPE_CHECKING:
     from likewise.batch.composed_metric import ComposedMetric
-    from likewise.batch.dml_eig import DMLEig
     from likewise.batch.doublet_svm import DoubletSVM
     from likewise.batch.euclidean import Euclidean
     from likewise.batch.fda import FDA
@@ -14,12 +13,12 @@ if TYPE_CHECKING:
     from likewise.batch.ldml import LDML
     from likewise.batch.lmnn import LMNN, MultiMetricLMNN
     from likewise.batch.mcml import MCML
-    from likewise.batch.mmc import MMC
     from likewise.batch.nca import NCA
     from likewise.batch.ncml import NCML
     from likewise.batch.pcml import PCML
     from likewise.batch.plml import PLML
     from likewise.batch.rca import RCA
+    from likewise.batch.similar_scatter import MMC, DMLEig
     from likewise.batch.triplet_svm import TripletSVM
     from likewise.batch.whitening import Whitening
 else:
@@ -27,7 +26,6 @@ else:
         __name__,
         {
             "composed_metric": ["ComposedMetric"],
-            "dml_eig": ["DMLEig"],
             "doublet_svm": ["DoubletSVM"],
             "euclidean": ["Euclidean"],
             "fda": ["FDA"],
@@ -35,12 +33,12 @@ else:
             "ldml": ["LDML"],
             "lmnn": ["LMNN", "MultiMetricLMNN"],
             "mcml": ["MCML"],
-            "mmc": ["MMC"],
             "nca": ["NCA"],
             "ncml": ["NCML"],
             "pcml": ["PCML"],
             "plml": ["PLML"],
             "rca": ["RCA"],
+            "similar_scatter": ["MMC", "DMLEig"],
             "triplet_svm": ["TripletSVM"],
             "whitening": ["Whitening"],
         },

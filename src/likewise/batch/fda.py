@@ -15,14 +15,14 @@ from likewise._runtime.validation import (
     check_n_components,
 )
 from likewise.base import fitting
+from likewise.batch._covariance_learner import CovarianceLearner
 from likewise.batch._scatter import group_means, rounding_of, whitener
-from likewise.batch._shrinking import ShrinkingLearner
 from likewise.metric import with_positive_peaks
 
 _EPS = np.finfo(np.float64).eps
 
 
-class FDA(ShrinkingLearner):
+class FDA(CovarianceLearner):
     r"""Fisher's discriminant analysis: the few directions that best separate the classes.
 
     With the scatter within classes :math:`S_w` and between class means :math:`S_b`, the rows of L

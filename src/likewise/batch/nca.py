@@ -19,8 +19,8 @@ from likewise._runtime.validation import (
     one_of,
 )
 from likewise.base import MetricLearner, fitting
-from likewise.batch._start import size_of, start_rule, starting_components
-from likewise.objectives import NCAObjective, NeighbourChoice
+from likewise.batch._initialisation import init_rule, initial_components, rms_scale
+from likewise.objectives import NCAObjective, SoftmaxNeighbours
 from likewise.solvers import adam, lbfgs
 
 _MANY_ROWS = 50_000  # from here on mini-batches get farther in the same time
@@ -95,7 +95,7 @@ class NCA(MetricLearner):
 
     _rules: ClassVar = {
         "n_components": either(none(), at_least(1)),
-        "init": start_rule("auto", "identity", "pca", "fda"),
+        "init": init_rule("auto", "identity", "pca", "fda"),
         "regularization": non_negative(),
         "solver": one_of("auto", "lbfgs", "adam"),
         "batch_size": at_least(1),
@@ -146,12 +146,12 @@ class NCA(MetricLearner):
             The fitted metric.
         """
         X, codes, _ = check_labelled(self, X, y)
-        start = starting_components(
+        start = initial_components(
             "NCA", self.init, self.n_components, X, codes, n_jobs=self.n_jobs
         )
         # Solved in units in which the features are about 1, as entries of L then are, too.
-        size = size_of(X)
-        rows = NeighbourChoice.of(X, codes, self.n_jobs, size=size)
+        size = rms_scale(X)
+        rows = SoftmaxNeighbours.of(X, codes, self.n_jobs, size=size)
         solver, options = self._solver(len(X))
         found = self._solve(
             solver,

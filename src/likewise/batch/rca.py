@@ -18,13 +18,13 @@ from likewise._runtime.validation import (
     check_rows,
 )
 from likewise.base import fitting
+from likewise.batch._covariance_learner import CovarianceLearner
 from likewise.batch._scatter import group_means, whitener
-from likewise.batch._shrinking import ShrinkingLearner
 from likewise.constraints import Pairs, as_pairs, chunks_from_pairs, pairs_from_chunks
 from likewise.metric import with_positive_peaks
 
 
-class RCA(ShrinkingLearner):
+class RCA(CovarianceLearner):
     r"""Relevant component analysis: what varies among alike things does not matter.
 
     The metric is the inverse of the mean covariance within groups of rows known to be alike,

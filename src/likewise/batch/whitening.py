@@ -8,11 +8,11 @@ import numpy as np
 
 from likewise._runtime.validation import TableLike, check_n_components, check_rows
 from likewise.base import fitting
+from likewise.batch._covariance_learner import CovarianceLearner
 from likewise.batch._scatter import group_means, whitener
-from likewise.batch._shrinking import ShrinkingLearner
 
 
-class Whitening(ShrinkingLearner):
+class Whitening(CovarianceLearner):
     r"""Whitening: distances in units of the data's own spread, without labels.
 
     The metric is the inverse of the covariance, :math:`M = \Sigma^{-1}`: after `transform` all

@@ -15,7 +15,7 @@ from likewise.objectives.logdet import LogDetProblem
 from likewise.objectives.margin import MarginProblem
 from likewise.objectives.mcml import MCMLObjective
 from likewise.objectives.nca import NCAObjective
-from likewise.objectives.neighbour_choice import NeighbourChoice
+from likewise.objectives.softmax_neighbours import SoftmaxNeighbours
 
 __all__ = [
     "Bound",
@@ -29,9 +29,9 @@ __all__ = [
     "MCMLObjective",
     "MarginProblem",
     "NCAObjective",
-    "NeighbourChoice",
     "QuadraticPenalty",
     "SoftMinimum",
+    "SoftmaxNeighbours",
     "SumOfDistances",
     "WeightedFeatures",
     "energies",

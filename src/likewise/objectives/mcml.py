@@ -9,7 +9,7 @@ import numpy as np
 
 from likewise._numerics.products import product_over_rows
 from likewise._runtime.arrays import Array, IndexArray
-from likewise.objectives.neighbour_choice import NeighbourChoice
+from likewise.objectives.softmax_neighbours import SoftmaxNeighbours
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,12 +18,12 @@ class MCMLObjective:
 
     Parameters
     ----------
-    rows : NeighbourChoice
+    rows : SoftmaxNeighbours
         Labelled rows, which pick each other with probabilities p. A row that is alone in its class
         has no p⁰ and is only picked.
     """
 
-    rows: NeighbourChoice
+    rows: SoftmaxNeighbours
 
     @cached_property
     def _anchors(self) -> IndexArray | None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from likewise._numerics.products import product_over_rows
 from likewise._runtime.arrays import Array, IndexArray
-from likewise.objectives.neighbour_choice import NeighbourChoice
+from likewise.objectives.softmax_neighbours import SoftmaxNeighbours
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,14 +18,14 @@ class NCAObjective:
 
     Parameters
     ----------
-    rows : NeighbourChoice
+    rows : SoftmaxNeighbours
         Labelled rows x, about their mean; ``p_i`` is the probability that row i picks a row of its
         own class.
     regularization : float
         What large distances cost.
     """
 
-    rows: NeighbourChoice
+    rows: SoftmaxNeighbours
     regularization: float = 0.0
 
     @property

@@ -1,13 +1,15 @@
-"""Solvers: they know a protocol and nothing of data, metrics or estimators."""
+"""Solvers: algorithms that know their problem only through a protocol.
+
+A solver lives here if several methods use it or if it is a general method for any smooth function
+(L-BFGS, Adam, FISTA); a solver for the problem of one method or family lives beside that method
+(Bregman projections in ``batch.itml``, the PSD cone in ``batch.mcml``, the spectrahedron and the
+simplex in ``batch.similar_scatter``).
+"""
 
 from likewise.solvers._protocols import Iteration, Smooth, Solution, Status, Watcher
 from likewise.solvers.adam import adam
-from likewise.solvers.bregman import bregman_cycles
 from likewise.solvers.lbfgs import lbfgs
-from likewise.solvers.projected_gradient import fista, nearest_shares
-from likewise.solvers.psd_factor import minimise_on_psd
-from likewise.solvers.simplex import maximise_on_simplex
-from likewise.solvers.spectrahedron import maximise_on_spectrahedron
+from likewise.solvers.projected_gradient import fista, project_to_simplex
 
 __all__ = [
     "Iteration",
@@ -16,11 +18,7 @@ __all__ = [
     "Status",
     "Watcher",
     "adam",
-    "bregman_cycles",
     "fista",
     "lbfgs",
-    "maximise_on_simplex",
-    "maximise_on_spectrahedron",
-    "minimise_on_psd",
-    "nearest_shares",
+    "project_to_simplex",
 ]

@@ -59,13 +59,13 @@ def fista(
     return x, False
 
 
-def nearest_shares(rows: Array) -> Array:
+def project_to_simplex(rows: Array) -> Array:
     """Return the nearest rows that are non-negative and sum to 1.
 
     Examples
     --------
     >>> import numpy as np
-    >>> nearest_shares(np.array([[0.5, 0.7], [3.0, 0.0]]))
+    >>> project_to_simplex(np.array([[0.5, 0.7], [3.0, 0.0]]))
     array([[0.4, 0.6],
            [1. , 0. ]])
     """

@@ -30,9 +30,9 @@ from likewise._runtime.validation import (
     strictly_between,
 )
 from likewise.base import fitting
+from likewise.batch._initialisation import checked_init, init_rule, initial_components
 from likewise.batch._kernel_metric import KernelMetric
 from likewise.batch._kernel_space import KernelSpace
-from likewise.batch._start import given_start, start_rule, starting_components
 from likewise.batch.lmnn.early_stopping import HeldOut, HeldOutError, split_off
 from likewise.batch.lmnn.impostors import FindImpostors
 from likewise.batch.lmnn.matrix_problem import LMNNMatrixProblem
@@ -159,7 +159,7 @@ class LMNN(KernelMetric):
         "push": strictly_between(0, 1),
         "margin": positive(),
         "n_components": either(none(), at_least(1)),
-        "init": start_rule("pca", "identity", "fda"),
+        "init": init_rule("pca", "identity", "fda"),
         "scale": either(one_of("auto"), positive()),
         "regularization": non_negative(),
         "n_passes": at_least(1),
@@ -378,7 +378,7 @@ class LMNN(KernelMetric):
 
     def _check_start(self, n_rows: int, n_features: int, *, labelled: bool) -> None:
         """Complain of what can be seen before a kernel is computed."""
-        given_start(self.init, labelled=labelled)
+        checked_init(self.init, labelled=labelled)
         most, why = n_features, "the features of X"
         if self.kernel is not None:
             most = min(n_rows - 1, self.budget or n_rows)
@@ -387,13 +387,13 @@ class LMNN(KernelMetric):
 
     def _start(self, data: CentredRows, teacher: Teacher, space: KernelSpace | None) -> Array:
         """Return the L of the start metric, before its best multiple is known."""
-        X, given = data.rows, given_start(self.init, labelled=teacher.codes is not None)
+        X, given = data.rows, checked_init(self.init, labelled=teacher.codes is not None)
         most = X.shape[1] if given is None else given.size // X.shape[1]
         in_space = space is not None
         require_memory_for_lmnn("LMNN", X, self.n_components or most, in_feature_space=in_space)
         columns = "directions that the kernel spans" if in_space else "features of X"
         wanted = (self.init, self.n_components, X, teacher.codes)
-        L = starting_components("LMNN", *wanted, columns=columns, n_jobs=self.n_jobs)
+        L = initial_components("LMNN", *wanted, columns=columns, n_jobs=self.n_jobs)
         if self.solver == "projected" and len(L) < L.shape[1]:
             asking = f"n_components={self.n_components}"
             if self.n_components is None:

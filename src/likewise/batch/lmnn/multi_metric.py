@@ -28,7 +28,7 @@ from likewise._runtime.validation import (
     strictly_between,
 )
 from likewise.base import NeighborVoter, fitting
-from likewise.batch._start import starting_components
+from likewise.batch._initialisation import initial_components
 from likewise.batch.lmnn.early_stopping import HeldOut, split_off
 from likewise.batch.lmnn.estimator import LMNN
 from likewise.batch.lmnn.impostors import ImpostorsByCluster
@@ -232,7 +232,7 @@ class MultiMetricLMNN(NeighborVoter):
         teacher = LabelTeacher(
             codes[kept], classes, weights[kept], self.n_neighbors, self.margin, self.n_jobs
         )
-        first = starting_components(
+        first = initial_components(
             "MultiMetricLMNN", "pca", None, data.rows, None, n_jobs=self.n_jobs
         )
         told = teacher.tell(data.mapped(first, self.n_jobs))

@@ -8,14 +8,15 @@ import numpy as np
 
 from likewise._runtime.arrays import Array
 from likewise._runtime.validation import yes_or_no
-from likewise.batch._alike_spread import AlikeSpreadLearner
+from likewise.batch.similar_scatter.learner import SimilarScatterLearner
+from likewise.batch.similar_scatter.simplex import maximise_on_simplex
+from likewise.batch.similar_scatter.spectrahedron import maximise_on_spectrahedron
 from likewise.constraints import Pairs
 from likewise.metric import canonical_form
 from likewise.objectives import DifferentPairs, SumOfDistances, WeightedFeatures
-from likewise.solvers import maximise_on_simplex, maximise_on_spectrahedron
 
 
-class MMC(AlikeSpreadLearner):
+class MMC(SimilarScatterLearner):
     r"""Mahalanobis metric for clustering: different pairs far apart, alike ones together.
 
     .. math:: \max_{M \succeq 0} \sum_{\text{different}} \sqrt{v^\top M v}
@@ -67,7 +68,7 @@ class MMC(AlikeSpreadLearner):
     """
 
     _rules: ClassVar = {
-        **AlikeSpreadLearner._rules,
+        **SimilarScatterLearner._rules,
         "diagonal": yes_or_no(),
     }
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from factor_problems import NearestTo, interrupt_everywhere, symmetric
 
-from likewise.solvers import minimise_on_psd
+from likewise.batch.mcml.psd_factor import minimise_on_psd
 
 
 class Liar:

@@ -12,7 +12,7 @@ from likewise import _files
 from likewise._runtime.arrays import Array
 from likewise._runtime.validation import warn_user
 from likewise.neighbors import nearest
-from likewise.solvers import fista, nearest_shares
+from likewise.solvers import fista, project_to_simplex
 
 _STEPS = 2000
 _CLOSE = 1e-5
@@ -67,7 +67,7 @@ class Mixture:
 
         start = np.full((len(X), len(U)), 1 / len(U))
         W, converged = fista(
-            slope, nearest_shares, start, steepness=steepness, max_iter=_STEPS, tol=_CLOSE
+            slope, project_to_simplex, start, steepness=steepness, max_iter=_STEPS, tol=_CLOSE
         )
         if not converged:
             warn_user("The mixture of local metrics did not settle; smoothness may be too large.")

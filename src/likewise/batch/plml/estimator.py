@@ -22,8 +22,8 @@ from likewise._runtime.validation import (
     shown,
 )
 from likewise.base import NeighborVoter, fitting
-from likewise.batch._mixture import Mixture
-from likewise.batch._start import size_of
+from likewise.batch._initialisation import rms_scale
+from likewise.batch.plml.mixture import Mixture
 from likewise.constraints import triplets
 from likewise.objectives import LocalMarginObjective
 from likewise.solvers import lbfgs
@@ -164,7 +164,7 @@ class PLML(NeighborVoter):
         n_same = min(_SAME, int(counts.min()) - 1)
         n_different = min(_DIFFERENT, len(X) - int(counts.max()))
         told = triplets(X, codes, n_same, n_different, n_jobs=self.n_jobs)
-        origin, size = X.mean(axis=0, dtype=np.float64), size_of(X)
+        origin, size = X.mean(axis=0, dtype=np.float64), rms_scale(X)
         rows = np.ascontiguousarray((X - origin) / size)
         with single_threaded_blas():
             clusters = KMeans(

@@ -22,10 +22,10 @@ from likewise._runtime.validation import (
 )
 from likewise.batch._pair_learner import PairLearner
 from likewise.batch._scatter import group_means, whitener
+from likewise.batch.itml.bregman import bregman_cycles
 from likewise.constraints import Pairs
 from likewise.metric import canonical_components
 from likewise.objectives import LogDetProblem
-from likewise.solvers import bregman_cycles
 
 _SAMPLED_PAIRS = 10_000  # of which the distances decide on the bounds
 _PERCENTILES = (5, 95)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from factor_problems import NearestTo, interrupt_everywhere, symmetric
 
-from likewise.solvers import maximise_on_spectrahedron
+from likewise.batch.similar_scatter.spectrahedron import maximise_on_spectrahedron
 
 
 class LeastDistance(NearestTo):

@@ -9,14 +9,14 @@ import numpy as np
 
 from likewise._runtime.arrays import Array
 from likewise._runtime.validation import positive
-from likewise.batch._alike_spread import AlikeSpreadLearner
+from likewise.batch.similar_scatter.learner import SimilarScatterLearner
+from likewise.batch.similar_scatter.spectrahedron import maximise_on_spectrahedron
 from likewise.constraints import Pairs
 from likewise.metric import canonical_form
 from likewise.objectives import DifferentPairs, SoftMinimum
-from likewise.solvers import maximise_on_spectrahedron
 
 
-class DMLEig(AlikeSpreadLearner):
+class DMLEig(SimilarScatterLearner):
     r"""DML-eig: the nearest of the different pairs as far apart as can be.
 
     .. math:: \max_{M \succeq 0} \min_{\text{different}} v^\top M v
@@ -73,7 +73,7 @@ class DMLEig(AlikeSpreadLearner):
     array([0.41, 8.72])
     """
 
-    _rules: ClassVar = {**AlikeSpreadLearner._rules, "smoothing": positive()}
+    _rules: ClassVar = {**SimilarScatterLearner._rules, "smoothing": positive()}
 
     def __init__(
         self,

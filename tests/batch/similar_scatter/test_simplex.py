@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from likewise.solvers import maximise_on_simplex
+from likewise.batch.similar_scatter.simplex import maximise_on_simplex
 
 
 class Bowl:

@@ -5,10 +5,10 @@ import pytest
 from sklearn.datasets import load_iris, load_wine
 
 import likewise as lw
-from likewise.batch._mixture import Mixture
+from likewise.batch.plml.mixture import Mixture
 from likewise.constraints import triplets
 from likewise.objectives import LocalMarginObjective
-from likewise.solvers import nearest_shares
+from likewise.solvers import project_to_simplex
 
 cvxpy = pytest.importorskip("cvxpy")
 
@@ -47,7 +47,7 @@ def test_mixtures_are_those_of_an_independent_solver():
 def test_new_rows_mix_as_their_neighbours_do():
     random = np.random.default_rng(1)
     X, U = random.normal(size=(30, 2)), random.normal(size=(3, 2))
-    W = nearest_shares(random.normal(size=(30, 3)))
+    W = project_to_simplex(random.normal(size=(30, 3)))
     alone = Mixture(U, 0.1, 0.0, 4).of_new(X[:5], X, W, None)
     together = Mixture(U, 0.1, 1e4, 4).of_new(X[:5], X, W, None)
     for i in range(5):
@@ -59,7 +59,7 @@ def test_new_rows_mix_as_their_neighbours_do():
 def test_objective_and_gradient_are_those_of_loops():
     random = np.random.default_rng(2)
     X, codes = random.normal(size=(14, 3)), np.arange(14) % 2
-    W = nearest_shares(random.normal(size=(14, 2)))
+    W = project_to_simplex(random.normal(size=(14, 2)))
     told = triplets(X, codes, 2, 2)
     objective = LocalMarginObjective(X, W, told, regularization=0.3, pull=0.2)
     factors = random.normal(size=(2, 3, 3))

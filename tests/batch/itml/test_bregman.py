@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from likewise.solvers import bregman_cycles
+from likewise.batch.itml.bregman import bregman_cycles
 
 
 class NearestPoint:

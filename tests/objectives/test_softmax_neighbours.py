@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
-from likewise.objectives import NCAObjective, NeighbourChoice, neighbour_choice
+from likewise.objectives import NCAObjective, SoftmaxNeighbours, softmax_neighbours
 
 
 def labelled(n_rows=41, n_features=5, seed=0):
@@ -45,14 +45,14 @@ def components(request):
 @pytest.fixture(params=[0.0, 1.1], ids=["all compared", "screened"])
 def share(request, monkeypatch):
     """Both ways to compute, whatever is faster."""
-    monkeypatch.setattr(neighbour_choice, "_FEW", request.param)
+    monkeypatch.setattr(softmax_neighbours, "_FEW", request.param)
 
 
 @pytest.mark.usefixtures("share")
 def test_value_and_gradient_are_the_papers(components):
     X, codes = labelled()
     p = by_loops(X, codes, components)
-    value, slope = NCAObjective(NeighbourChoice.of(X, codes)).value_and_gradient(components)
+    value, slope = NCAObjective(SoftmaxNeighbours.of(X, codes)).value_and_gradient(components)
     assert value == pytest.approx(-p[codes[:, None] == codes].sum(), rel=1e-12)
     np.testing.assert_allclose(
         slope, slope_by_loops(X, codes, components, p), rtol=1e-10, atol=1e-12
@@ -65,7 +65,7 @@ def test_value_and_gradient_are_scikit_learns(components):
     theirs.n_iter_ = 1
     same = codes[:, None] == codes
     loss, slope = theirs._loss_grad_lbfgs(components.ravel(), X, same, -1.0)
-    ours = NCAObjective(NeighbourChoice.of(X, codes)).value_and_gradient(components)
+    ours = NCAObjective(SoftmaxNeighbours.of(X, codes)).value_and_gradient(components)
     assert ours[0] == pytest.approx(loss, rel=1e-12)
     np.testing.assert_allclose(ours[1].ravel(), slope, rtol=1e-10, atol=1e-12)
 
@@ -73,7 +73,7 @@ def test_value_and_gradient_are_scikit_learns(components):
 @pytest.mark.usefixtures("share")
 def test_log_sums_and_their_slope_are_those_of_loops(components):
     X, codes = labelled()
-    rows = NeighbourChoice.of(X, codes)
+    rows = SoftmaxNeighbours.of(X, codes)
     found = rows.choices(components, gains=False)
     order = np.argsort(codes, kind="stable")
     for i, log_sum in zip(order, found.log_sums, strict=True):
@@ -91,7 +91,7 @@ def test_log_sums_and_their_slope_are_those_of_loops(components):
 @pytest.mark.parametrize("scale", [0.5, 5.0], ids=["dense", "mostly negligible"])
 def test_the_gradient_is_the_slope(scale, regularization):
     X, codes = labelled(n_rows=150)
-    objective = NCAObjective(NeighbourChoice.of(X, codes), regularization)
+    objective = NCAObjective(SoftmaxNeighbours.of(X, codes), regularization)
     random = np.random.default_rng(0)
     L, step = scale * random.normal(size=(4, 5)), 1e-6 * random.normal(size=(4, 5))
     there, back = (objective.value_and_gradient(L + sign * step)[0] for sign in (1, -1))
@@ -102,7 +102,7 @@ def test_the_gradient_is_the_slope(scale, regularization):
 @pytest.mark.usefixtures("share")
 def test_batches_add_up_to_all_rows(components):
     X, codes = labelled(n_rows=60)
-    objective = NCAObjective(NeighbourChoice.of(X, codes), regularization=0.1)
+    objective = NCAObjective(SoftmaxNeighbours.of(X, codes), regularization=0.1)
     value, slope = objective.value_and_gradient(components)
     parts = [
         objective.batch_value_and_gradient(components, batch)
@@ -119,10 +119,10 @@ def test_batches_add_up_to_all_rows(components):
 def test_a_screen_drops_nothing_that_counts(scale, in_matrix, monkeypatch):
     X, codes = labelled(n_rows=300, n_features=9)
     X += 100  # rows are compared about their mean
-    rows, L = NeighbourChoice.of(X, codes), scale * np.random.default_rng(0).normal(size=(6, 9))
+    rows, L = SoftmaxNeighbours.of(X, codes), scale * np.random.default_rng(0).normal(size=(6, 9))
     answers = []
     for few in (0.0, 1.1):
-        monkeypatch.setattr(neighbour_choice, "_FEW", few)
+        monkeypatch.setattr(softmax_neighbours, "_FEW", few)
         answers.append(rows.choices(L, gains=False, in_matrix=in_matrix))
     for found, expected in zip(*answers, strict=True):
         size = np.abs(expected).max()
@@ -131,18 +131,18 @@ def test_a_screen_drops_nothing_that_counts(scale, in_matrix, monkeypatch):
 
 def test_single_precision_is_not_trusted_with_long_rows():
     Z = np.random.default_rng(0).normal(size=(50, 3))
-    assert neighbour_choice._Screen.of(Z, np.square(Z).sum(axis=1)).slack < 1e-4
+    assert softmax_neighbours._Screen.of(Z, np.square(Z).sum(axis=1)).slack < 1e-4
     for length in (1e4, 1e30, np.inf):
-        assert neighbour_choice._Screen.of(Z * length, np.full(50, length**2)) is None
+        assert softmax_neighbours._Screen.of(Z * length, np.full(50, length**2)) is None
 
 
 @pytest.mark.usefixtures("share")
 def test_blocks_and_threads_change_no_answer(components, monkeypatch):
     X, codes = labelled(n_rows=150)
-    expected = NeighbourChoice.of(X, codes).choices(components, gains=True)
-    monkeypatch.setattr(neighbour_choice, "_BLOCK_BYTES", 8 * 150 * 9)
+    expected = SoftmaxNeighbours.of(X, codes).choices(components, gains=True)
+    monkeypatch.setattr(softmax_neighbours, "_BLOCK_BYTES", 8 * 150 * 9)
     one, *others = (
-        NeighbourChoice.of(X, codes, n).choices(components, gains=True) for n in (1, 2, 5)
+        SoftmaxNeighbours.of(X, codes, n).choices(components, gains=True) for n in (1, 2, 5)
     )
     np.testing.assert_allclose(one.slope, expected.slope, rtol=1e-9, atol=1e-13)
     for other in others:
@@ -154,4 +154,4 @@ def test_memory_is_asked_for_first(monkeypatch):
     monkeypatch.setattr("likewise._runtime.memory.free_memory", lambda: 10)
     monkeypatch.setattr("likewise._runtime.memory.UNCHECKED_BYTES", 0)
     with pytest.raises(MemoryError, match="Comparing 41 rows of 5 features with each other needs"):
-        NeighbourChoice.of(*labelled())
+        SoftmaxNeighbours.of(*labelled())

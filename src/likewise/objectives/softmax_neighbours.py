@@ -87,7 +87,7 @@ def _few_count(Z: Array, sqnorm: Array, anchors: IndexArray) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class NeighbourChoice:
+class SoftmaxNeighbours:
     """Labelled rows that pick each other: ``p_ij`` in proportion to ``exp(-‖L(x_i - x_j)‖²)``.
 
     No row picks itself. No array of all rows by all rows is ever made: blocks of rows are compared

@@ -14,15 +14,15 @@ from likewise._runtime.arrays import Array
 from likewise._runtime.memory import require_memory
 from likewise._runtime.threads import run_blocks, single_threaded_blas
 from likewise._runtime.validation import between, positive
+from likewise.batch._initialisation import rms_scale
 from likewise.batch._pair_learner import PairLearner
-from likewise.batch._start import size_of
 from likewise.constraints import Pairs
 from likewise.solvers import Solution
 
 _PAIRS_AT_ONCE = 2048
 
 
-class AlikeSpreadLearner(PairLearner):
+class SimilarScatterLearner(PairLearner):
     """Keeps alike pairs together, ``Σ vᵀMv ≤ 1``, and wants different ones apart."""
 
     _rules: ClassVar = {**PairLearner._rules, "shrinkage": between(0, 1), "tol": positive()}
@@ -39,7 +39,7 @@ class AlikeSpreadLearner(PairLearner):
             8.0 * X.shape[1] * (3 * len(X) + 8 * X.shape[1]),
             f"{name} of {len(X)} rows of {X.shape[1]} features",
         )
-        size = size_of(X)
+        size = rms_scale(X)
         rows = centred(np.ascontiguousarray(X, dtype=np.float64), robust_centre(X))
         return rows / size, size
 

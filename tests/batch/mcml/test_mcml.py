@@ -6,7 +6,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 import likewise as lw
-from likewise.objectives import MCMLObjective, NeighbourChoice
+from likewise.objectives import MCMLObjective, SoftmaxNeighbours
 
 cvxpy = pytest.importorskip("cvxpy")
 
@@ -36,13 +36,13 @@ def test_the_objective_is_the_papers(data):
     X, y = data
     F = np.random.default_rng(0).normal(size=(3, 3))
     codes = np.unique(y, return_inverse=True)[1]
-    value, _ = MCMLObjective(NeighbourChoice.of(X, codes)).value_and_slope(F)
+    value, _ = MCMLObjective(SoftmaxNeighbours.of(X, codes)).value_and_slope(F)
     assert value == pytest.approx(divergence_by_loops(X, y, F.T @ F), rel=1e-11)
 
 
 def test_the_slope_is_the_slope(data):
     X, y = data
-    objective = MCMLObjective(NeighbourChoice.of(X, np.unique(y, return_inverse=True)[1]))
+    objective = MCMLObjective(SoftmaxNeighbours.of(X, np.unique(y, return_inverse=True)[1]))
     random = np.random.default_rng(1)
     F, step = random.normal(size=(3, 3)), 1e-6 * random.normal(size=(3, 3))
     there, back = (objective.value_and_slope(F + s * step)[0] for s in (1, -1))
@@ -79,10 +79,10 @@ def test_it_finds_what_an_independent_solver_finds(data):
 
 def test_every_start_leads_to_the_same_minimum(data):
     """The problem is convex: the solver must not end where a direction was lost."""
-    from likewise.solvers import minimise_on_psd
+    from likewise.batch.mcml.psd_factor import minimise_on_psd
 
     X, y = data
-    objective = MCMLObjective(NeighbourChoice.of(X, np.unique(y, return_inverse=True)[1]))
+    objective = MCMLObjective(SoftmaxNeighbours.of(X, np.unique(y, return_inverse=True)[1]))
     ends = [
         minimise_on_psd(objective, start, max_iter=1000, tol=1e-7)
         for start in (np.eye(3), np.diag([1.0, 0.0, 0.0]), 1e-3 * np.ones((3, 3)))

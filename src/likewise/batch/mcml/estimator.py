@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike
 
 from likewise._runtime.validation import TableLike, at_least, check_labelled, job_count, positive
 from likewise.base import MetricLearner, fitting
-from likewise.batch._start import size_of
+from likewise.batch._initialisation import rms_scale
+from likewise.batch.mcml.psd_factor import minimise_on_psd
 from likewise.metric import canonical_form
-from likewise.objectives import MCMLObjective, NeighbourChoice
-from likewise.solvers import minimise_on_psd
+from likewise.objectives import MCMLObjective, SoftmaxNeighbours
 
 
 class MCML(MetricLearner):
@@ -99,8 +99,8 @@ class MCML(MetricLearner):
         X, codes, _ = check_labelled(self, X, y)
         if np.bincount(codes).max() < 2:
             raise ValueError("Every class has one row, but MCML needs a class with two or more.")
-        size = size_of(X)
-        rows = NeighbourChoice.of(X, codes, self.n_jobs, size=size)
+        size = rms_scale(X)
+        rows = SoftmaxNeighbours.of(X, codes, self.n_jobs, size=size)
         found = self._solve(
             minimise_on_psd,
             MCMLObjective(rows),

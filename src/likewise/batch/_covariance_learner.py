@@ -8,7 +8,7 @@ from likewise._runtime.validation import at_least, between, either, none, one_of
 from likewise.base import MetricLearner
 
 
-class ShrinkingLearner(MetricLearner):
+class CovarianceLearner(MetricLearner):
     """A metric that inverts a covariance, shrunk if wished, and keeps some directions of it."""
 
     _rules: ClassVar = {

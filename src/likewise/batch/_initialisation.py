@@ -22,12 +22,12 @@ from likewise.batch._scatter import covariance, group_means, whitener
 from likewise.metric import with_positive_peaks
 
 
-def start_rule(*words: str) -> Rule:
+def init_rule(*words: str) -> Rule:
     """What `init` may be: one of the words, or an L."""
     return either(one_of(*words), matrix())
 
 
-def starting_components(
+def initial_components(
     owner: str,
     init: Any,
     n_components: int | None,
@@ -48,7 +48,7 @@ def starting_components(
     """
     n_features = X.shape[1]
     check_n_components(owner, n_components, n_features, f"the {columns}")
-    given = given_start(init, labelled=codes is not None)
+    given = checked_init(init, labelled=codes is not None)
     if given is not None:
         _check_shape(given, n_components, n_features, columns)
         return given
@@ -59,10 +59,10 @@ def starting_components(
         start = np.eye(count, n_features)
     else:
         start = _principal_axes(X, count, n_jobs)
-    return start / size_of(X) if init == "auto" else start
+    return start / rms_scale(X) if init == "auto" else start
 
 
-def given_start(init: Any, *, labelled: bool) -> Array | None:
+def checked_init(init: Any, *, labelled: bool) -> Array | None:
     """Return the user's own L, in float64, or None if `init` is a word that can be followed."""
     if isinstance(init, str):
         if init == "fda" and not labelled:
@@ -78,7 +78,7 @@ def given_start(init: Any, *, labelled: bool) -> Array | None:
     return start
 
 
-def size_of(X: Array) -> float:
+def rms_scale(X: Array) -> float:
     """Return the root mean square of the features' deviations."""
     centred = np.subtract(X, X.mean(axis=0, dtype=np.float64), dtype=np.float64)
     largest = float(np.abs(centred).max(initial=0.0)) or 1.0
