@@ -78,6 +78,12 @@ def test_examples_run(page, tmp_path, monkeypatch):
     assert result.failed == 0
 
 
+@pytest.mark.parametrize("page", TEXT)
+def test_code_fits_into_its_box(page):
+    code = re.findall(r"^ *(?:>>>|\.\.\.|\$) .*$", TEXT[page], flags=re.MULTILINE)
+    assert not [line for line in code if len(line) > 100]
+
+
 @pytest.mark.parametrize("command", main.commands)
 def test_every_command_has_a_section_with_example_and_options(command):
     section = sections(TEXT["guide/cli.rst"])[f"likewise {command}"]
