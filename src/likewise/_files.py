@@ -34,7 +34,7 @@ _KINDS = {"BOOL", "U8", "I8", "U16", "I16", "F16", "U32", "I32", "F32", "U64", "
 # Lives only while scikit-learn runs a fit, belongs to the session and not to the model, or follows
 # from the rest.
 _NOT_STATE = frozenset(
-    {"_skl_callbacks", "_parent_callback_ctx", "_callback_fit_ctx", "_code_of", "_at_hand"}
+    {"_skl_callbacks", "_parent_callback_ctx", "_callback_fit_ctx", "_code_of", "_prepared"}
 )
 
 

@@ -154,15 +154,15 @@ def test_a_long_batch_that_is_interrupted_changes_nothing(data, monkeypatch):
     model = lw.PA().partial_fit(X, y)
     before = bits(model)
     monkeypatch.setattr(_classifier, "_CHUNK", 10)
-    advance, calls = _classifier.advance, []
+    learn, calls = _classifier.learn_samples, []
 
     def interrupted(*args):
         calls.append(args)
         if len(calls) == 4:
             raise KeyboardInterrupt
-        return advance(*args)
+        return learn(*args)
 
-    monkeypatch.setattr(_classifier, "advance", interrupted)
+    monkeypatch.setattr(_classifier, "learn_samples", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.partial_fit(X, y)
     assert bits(model) == before
@@ -214,7 +214,7 @@ def test_too_much_memory_is_refused(data, monkeypatch):
     with pytest.raises(MemoryError, match=r"PAM, for .*covariance='full'.* needs about .*diagonal"):
         lw.PAM().partial_fit(wide, y)
     lw.PAM(covariance="diagonal").partial_fit(wide, y)
-    with pytest.raises(AttributeError, match="has not learned anything"):
+    with pytest.raises(AttributeError, match="is not fitted yet"):
         lw.PAM().coef_  # noqa: B018
 
 
@@ -284,7 +284,7 @@ def test_second_order_beats_first_order_on_stretched_data():
 
 def test_properties_ask_for_learning_first():
     for name in ("coef_", "mistakes_", "cumulative_error_", "covariance_"):
-        with pytest.raises(AttributeError, match="has not learned anything yet"):
+        with pytest.raises(AttributeError, match="is not fitted yet"):
             getattr(lw.CW(), name)
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.stats import ortho_group
 
 import likewise as lw
-from likewise.online import _classifier, _classifier_state, _covariance_blocks
-from likewise.online._classifier_state import ClassifierState, size_of
+from likewise.online import _classifier, _covariance_blocks, _covariance_state
+from likewise.online._classifier_state import ClassifierState, state_size
 
 FIRST_ORDER = [
     ("Perceptron", {}),
@@ -60,9 +60,7 @@ def one_by_one(model, X, y, **options):
 def everything(model):
     """All that a learner knows, as one list of numbers."""
     state = model._state
-    parts = [state.weights, state.reach]
-    if state.form is not None:
-        parts.append(state.form.covariance())
+    parts = [state.weights, state.max_sqnorm, state.covariance.dense()]
     counts = [state.n_events, state.n_updates, state.mistakes]
     return np.concatenate([np.ravel(part) for part in (*parts, counts)])
 
@@ -200,8 +198,8 @@ def test_frozen_at_the_identity_it_is_passive_aggressive(variant):
     frozen = lw.PAM(variant.replace("PA", "PAM"), C=0.2)
     for x, label in zip(X, y, strict=True):
         frozen.learn_one(x, label)
-        frozen._state.form.columns[:] = 0
-        frozen._state.form.diagonal[:] = 1
+        frozen._state.covariance.columns[:] = 0
+        frozen._state.covariance.diagonal[:] = 1
     plain = lw.PA(variant, C=0.2).partial_fit(X, y)
     np.testing.assert_allclose(frozen.coef_, plain.coef_, rtol=1e-10)
 
@@ -228,7 +226,7 @@ def test_theorem_1(seed):
         if losses[-1] > 0:
             variances.append(variance)
             updated.append(x)
-        sigma = model._state.form.covariance()[0]
+        sigma = model._state.covariance.dense()[0]
     bound = (separator @ separator + np.square(updated @ separator).sum()) * max(variances)
     assert 0 < np.square(losses).sum() <= bound
 
@@ -256,7 +254,7 @@ def test_inequality_for_any_weights(variant, seed):
                 }[variant]
                 left += tau * (2 * (loss - max(0, 1 - sign * (other @ x))) - tau * u)
                 right += ((model.coef_[0] - other) @ x) ** 2
-            sigma = model._state.form.covariance()[0]
+            sigma = model._state.covariance.dense()[0]
         assert left <= other @ other + right + 1e-9
 
 
@@ -298,9 +296,9 @@ def test_more_rows_than_features_are_not_kept(name, options):
 @pytest.mark.parametrize("covariance", [None, "diagonal", "full", 3, 50])
 def test_the_size_of_a_state_is_that_of_its_arrays(covariance):
     state = ClassifierState.start(4, 20, covariance, 1.0)
-    held = [*vars(state).values(), *(vars(state.form).values() if state.form else ())]
+    held = [*vars(state).values(), *vars(state.covariance).values()]
     numbers = sum(part.size for part in held if isinstance(part, np.ndarray))
-    assert size_of(4, 20, covariance) == pytest.approx(numbers, rel=0.06)
+    assert state_size(4, 20, covariance) == pytest.approx(numbers, rel=0.06)
 
 
 @pytest.mark.parametrize("scale", [1e-8, 1e4, 1e8, 1e20, 1e40])
@@ -325,12 +323,12 @@ def test_sketch_keeps_the_largest_directions(name, options):
     rank, d = 4, 9
     S = rng.normal(size=(2 * rank, d)) * np.array([9, 7, 5, 3, 1, 0.5, 0.4, 0.3])[:, None]
     model = made(name, options, covariance=rank).partial_fit(rng.normal(size=(1, d)), [1])
-    form, w = model._state.form, rng.normal(size=d)
+    form, w = model._state.covariance, rng.normal(size=d)
     form.basis[0] = np.linalg.qr(S.T)[0].T
     form.rows[0] = S @ form.basis[0].T
     form.used[0] = form.spanned[0] = 2 * rank
     form.sums[0] = v = rng.normal(size=d)
-    form._sort_out(0, w, model._step_rule())
+    form._reduce(0, w, model._step_rule())
     kept = form.rows[0, : form.used[0]] @ form.basis[0]
     assert len(kept) <= rank
     lost = np.linalg.eigvalsh(S.T @ S - kept.T @ kept)
@@ -338,7 +336,7 @@ def test_sketch_keeps_the_largest_directions(name, options):
     assert lost.min() > -1e-9
     assert lost.max() < dropped * (1 + 1e-9)
     sigma = np.linalg.inv(np.eye(d) / form.variance + kept.T @ kept)
-    np.testing.assert_allclose(form.covariance()[0], sigma, atol=1e-10)
+    np.testing.assert_allclose(form.dense()[0], sigma, atol=1e-10)
     if name == "SecondOrderPerceptron":
         np.testing.assert_allclose(w, sigma @ v, atol=1e-9)
 
@@ -365,15 +363,15 @@ def test_covariance_stays_positive_definite(n):
 def updates_of(model, X, y):
     """Learn a batch and return which of its rows caused an update, from the margins."""
     margins = []
-    advance = _classifier.advance
+    learn = _classifier.learn_samples
 
     def listening(state, X, labels, *args):
-        scores = advance(state, X, labels, *args)
+        scores = learn(state, X, labels, *args)
         margins.append(np.where(labels == 1, scores[:, 0], -scores[:, 0]))
         return scores
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_classifier, "advance", listening)
+        patch.setattr(_classifier, "learn_samples", listening)
         model.partial_fit(X, y)
     chosen = np.concatenate(margins) < 1 - 1e-10
     assert np.count_nonzero(chosen) == model.n_updates_
@@ -410,19 +408,19 @@ def test_blocks_take_the_same_steps(name, options, intercept, monkeypatch):
     X, y = stream(n=900, d=24, seed=3)
     X[100:140] = X[100]  # repeated, so that u falls far inside a block
     expected = made(name, options, fit_intercept=intercept).partial_fit(X, y)
-    monkeypatch.setattr(_classifier_state, "_WIDE", 16)
+    monkeypatch.setattr(_covariance_state, "_BLOCK_FEATURES", 16)
     taken = []
-    blocks = _classifier_state.learn_in_blocks
+    blocks = _covariance_state.learn_in_blocks
 
     def watched(*args):
         scores, updates = blocks(*args)
         taken.append(len(scores))
         return scores, updates
 
-    monkeypatch.setattr(_classifier_state, "learn_in_blocks", watched)
+    monkeypatch.setattr(_covariance_state, "learn_in_blocks", watched)
     for ahead, block in ((1024, 64), (50, 7)):
-        monkeypatch.setattr(_covariance_blocks, "_AHEAD", ahead)
-        monkeypatch.setattr(_covariance_blocks, "_BLOCK", block)
+        monkeypatch.setattr(_covariance_blocks, "_MAX_SAMPLES", ahead)
+        monkeypatch.setattr(_covariance_blocks, "_BLOCK_UPDATES", block)
         found = made(name, options, fit_intercept=intercept).partial_fit(X, y)
         assert_same_model(found, expected)
     assert max(taken) > 700
@@ -434,7 +432,7 @@ def test_blocks_give_way_where_they_would_be_imprecise(monkeypatch):
     X, y = rng.normal(size=(300, 20)), rng.integers(0, 2, 300)
     X[:, :10] = 1e6 * rng.normal(size=(300, 5)) @ rng.normal(size=(5, 10))
     expected = lw.PAM("PAM-I", C=1e-3).partial_fit(X, y)
-    monkeypatch.setattr(_classifier_state, "_WIDE", 16)
+    monkeypatch.setattr(_covariance_state, "_BLOCK_FEATURES", 16)
     found = lw.PAM("PAM-I", C=1e-3).partial_fit(X, y)
     np.linalg.cholesky(found.covariance_)
     assert_same_model(found, expected, 1e-5)
@@ -444,9 +442,9 @@ def test_blocks_give_way_where_they_would_be_imprecise(monkeypatch):
 def test_blocks_that_lose_definiteness_are_taken_back(failed, monkeypatch):
     X, y = stream(n=200, d=20)
     expected = lw.AROW().partial_fit(X, y)
-    monkeypatch.setattr(_classifier_state, "_WIDE", 16)
+    monkeypatch.setattr(_covariance_state, "_BLOCK_FEATURES", 16)
     if failed:
-        monkeypatch.setattr(_covariance_blocks, "factors_of", lambda sigma: None)
+        monkeypatch.setattr(_covariance_blocks, "covariance_factors", lambda sigma: None)
     assert_same_model(lw.AROW().partial_fit(X, y), expected, 0 if failed else 1e-10)
 
 
@@ -527,8 +525,8 @@ def test_any_scale_stays_finite(name, options, scale):
     X, y = stream()
     model = made(name, options).partial_fit(X * scale, y)
     assert np.isfinite(everything(model)).all()
-    if model._state.form is not None and options.get("covariance") == "full":
-        assert (model._state.form.diagonal > 0).all()
+    if options.get("covariance") == "full":
+        assert (model._state.covariance.diagonal > 0).all()
 
 
 @everyone

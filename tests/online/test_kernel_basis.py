@@ -11,7 +11,7 @@ from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kerne
 
 import likewise as lw
 from likewise.kernels import kernel_function
-from likewise.online._kernel_basis import Arrivals, KernelState, squared_lengths
+from likewise.online._kernel_basis import KernelDifferences, KernelState, squared_lengths
 from likewise.testing._assertions import assert_raises_clear_error
 
 rbf = kernel_function("rbf", {"gamma": 0.3}, 3)
@@ -24,14 +24,16 @@ def random_pairs(n, d=3, seed=0):
 
 def keep_all(kernel, A, B, *, blocks=1, budget=None, tolerance=1e-5):
     """Show all pairs to an empty basis; return the state and the row that each was offered as."""
-    state, offered = KernelState.begin(A.shape[1], budget), []
+    state, rows = KernelState.empty(A.shape[1], budget), []
     for a, b in zip(np.array_split(A, blocks), np.array_split(B, blocks), strict=True):
-        arrivals = Arrivals(state, kernel, a, b, scale=1.0, tolerance=tolerance, budget=budget)
+        differences = KernelDifferences(
+            state, kernel, a, b, scale=1.0, tolerance=tolerance, budget=budget
+        )
         for k in range(len(a)):
-            offered.append(arrivals.offer(k))
-            arrivals.keep(k)
-    V = np.zeros((len(A), state.basis.room))
-    for row, wide in zip(offered, V, strict=True):
+            rows.append(differences.row_for_update(k))
+            differences.updated(k)
+    V = np.zeros((len(A), state.basis.capacity))
+    for row, wide in zip(rows, V, strict=True):
         wide[: len(row)] = row
     return state, V
 
@@ -98,7 +100,7 @@ def test_beyond_the_budget_pairs_are_projected():
     A, B = random_pairs(30)
     state, V = keep_all(rbf, A, B, budget=11)
     full = keep_all(rbf, A, B)[1]
-    assert state.basis.count == state.basis.room == 11
+    assert state.basis.count == state.basis.capacity == 11
     np.testing.assert_allclose(V, full[:, :11], atol=1e-12)
 
 
@@ -140,9 +142,9 @@ def test_growing_keeps_what_was_learned():
         model.learn_pair(a, b, same)
     before = model.pair_distance(A, B)
     state = model._state
-    while state.basis.room < 100:  # past the size at which the metric changes its form
+    while state.basis.capacity < 100:  # past the size at which the metric changes its form
         state.grow(None)
-        model._view.n_updates = -1
+        model._components_cache.n_updates = -1
         np.testing.assert_allclose(model.pair_distance(A, B), before, rtol=1e-10)
 
 

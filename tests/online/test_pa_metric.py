@@ -24,7 +24,7 @@ def bits(model):
     """Return everything that a model has learned, to the last bit."""
     parts = []
     for name, value in sorted(vars(model).items()):
-        if name != "_view" and name not in model.get_params(deep=False):
+        if name != "_components_cache" and name not in model.get_params(deep=False):
             parts.append((name, pickle.dumps(value)))
     return parts
 
@@ -297,7 +297,7 @@ def test_a_first_event_that_is_refused_begins_nothing():
 
 
 def test_a_batch_that_fails_in_the_middle_applies_nothing(monkeypatch):
-    monkeypatch.setattr("likewise.online._learner._CHUNK", 16)
+    monkeypatch.setattr("likewise.online._metric_learner._CHUNK_VALUES", 16)
     X, pairs, same = data()
     X = np.vstack([X, np.full((1, 3), 1e80)])
     pairs[100] = 0, 40

@@ -13,11 +13,10 @@ from likewise._loops.stream_common import VARIANTS
 from likewise.online import _pair_state
 from likewise.online._pair_state import (
     PairState,
-    advance,
-    advance_by_one,
-    advance_by_pair,
-    learnable,
-    step,
+    differences_in_range,
+    learn_differences,
+    learn_one_difference,
+    learn_one_pair,
 )
 
 PSD = ["end", "each", 1, 3]
@@ -74,7 +73,7 @@ def test_the_comparison_can_fail():
     V, sign = stream(4, 30, 0)
     rule, before = StepRule("PA"), start(4, "end")
     state = deepcopy(before)
-    advance(state, V, sign, rule, "end")
+    learn_differences(state, V, sign, rule, "end")
     assert_like_the_loop(state, before, V, sign, rule, "end")
     for spoil in (
         lambda s: s.matrix.__setitem__((0, 1), s.matrix[0, 1] * (1 + 1e-8)),
@@ -93,10 +92,10 @@ def path(request, monkeypatch):
     """Each way through the engine, at a size where the plain loop is still quick."""
     if request.param != "as shipped":
         large = request.param == "large"
-        monkeypatch.setattr(_pair_state, "_SMALL", 0 if large else 1000)
-        monkeypatch.setattr(_pair_state, "_SMALL_PSD", 0 if large else 1000)
-        monkeypatch.setattr(_pair_state, "_BLOCK", 11 if large else 96)
-        monkeypatch.setattr(_pair_state, "_FEW", 2 if large else 8)
+        monkeypatch.setattr(_pair_state, "_LOOP_FEATURES", 0 if large else 1000)
+        monkeypatch.setattr(_pair_state, "_LOOP_FEATURES_PSD", 0 if large else 1000)
+        monkeypatch.setattr(_pair_state, "_BLOCK_PAIRS", 11 if large else 96)
+        monkeypatch.setattr(_pair_state, "_MIN_BLOCK_PAIRS", 2 if large else 8)
     return request.param
 
 
@@ -111,7 +110,9 @@ def test_block_equals_loop(path, variant, psd):
         before = start(d, psd)
         state = deepcopy(before)
         for begin in range(0, len(V), batch):
-            advance(state, V[begin : begin + batch], sign[begin : begin + batch], rule, psd)
+            learn_differences(
+                state, V[begin : begin + batch], sign[begin : begin + batch], rule, psd
+            )
         assert_like_the_loop(state, before, V, sign, rule, psd)
 
 
@@ -122,7 +123,7 @@ def test_both_sides_of_the_real_crossovers(d, psd):
     V, sign = stream(d, 250 if psd == "end" else 60, seed=d, spread=1.5)
     before = start(d, psd)
     state = deepcopy(before)
-    advance(state, V, sign, rule, psd)
+    learn_differences(state, V, sign, rule, psd)
     assert_like_the_loop(state, before, V, sign, rule, psd)
 
 
@@ -131,12 +132,14 @@ def test_one_by_one_equals_many(path, psd):
     V, sign = stream(13, 80, seed=2, spread=1.4)
     rule, before = StepRule("PALS", 0.4), start(13, psd)
     many, single, pairwise = (deepcopy(before) for _ in range(3))
-    losses = advance(many, V, sign, rule, psd)
+    losses = learn_differences(many, V, sign, rule, psd)
     zero = np.zeros(13)
     for v, y, loss in zip(V, sign, losses, strict=True):
-        assert advance_by_one(single, v, float(y), rule, psd) == pytest.approx(loss, abs=1e-10)
+        assert learn_one_difference(single, v, float(y), rule, psd) == pytest.approx(
+            loss, abs=1e-10
+        )
         # The scale is a power of two: it changes no bit.
-        assert advance_by_pair(pairwise, v / 4, zero, 4.0, float(y), rule, psd) == pytest.approx(
+        assert learn_one_pair(pairwise, v / 4, zero, 4.0, float(y), rule, psd) == pytest.approx(
             loss, abs=1e-10
         )
     for state in (single, pairwise):
@@ -144,18 +147,18 @@ def test_one_by_one_equals_many(path, psd):
         assert state.n_updates == many.n_updates
 
 
-def test_step_is_pure(path):
+def test_a_copied_state_is_independent_and_gives_the_same_bits(path):
     for psd in PSD:
         before = start(9, psd)
-        frozen = deepcopy(before)
+        first, second, untouched = (deepcopy(before) for _ in range(3))
         V, sign = stream(9, 40, seed=4)
-        first, losses = step(before, V, sign, StepRule("PA"), psd)
-        second, again = step(before, V, sign, StepRule("PA"), psd)
+        losses = learn_differences(first, V, sign, StepRule("PA"), psd)
+        again = learn_differences(second, V, sign, StepRule("PA"), psd)
         assert losses.tobytes() == again.tobytes()
         assert first.dense().tobytes() == second.dense().tobytes()
         assert first.b == second.b
-        assert before.dense().tobytes() == frozen.dense().tobytes()
-        assert (before.b, before.n_events) == (frozen.b, frozen.n_events)
+        assert before.dense().tobytes() == untouched.dense().tobytes()
+        assert (before.b, before.n_events) == (untouched.b, untouched.n_events)
 
 
 @settings(max_examples=60, deadline=None)
@@ -176,13 +179,13 @@ def test_any_stream(seed, d, n, variant, psd, log_C, log_length, few, large):
         V = V[np.random.default_rng(seed).integers(0, min(3, n), n)].copy()
     with pytest.MonkeyPatch.context() as patch:
         if large:
-            patch.setattr(_pair_state, "_SMALL", 0)
-            patch.setattr(_pair_state, "_SMALL_PSD", 0)
+            patch.setattr(_pair_state, "_LOOP_FEATURES", 0)
+            patch.setattr(_pair_state, "_LOOP_FEATURES_PSD", 0)
         # After a PA step a repeated pair has a loss of rounding only: without a tolerance that
         # would be an update or not, and with it would shift when the next projection is due.
         rule, before = StepRule(variant, 10**log_C, tolerance=1e-9), start(d, psd, seed)
         state = deepcopy(before)
-        advance(state, V, sign, rule, psd)
+        learn_differences(state, V, sign, rule, psd)
         M, b, losses = plain_loop(before.dense(), before.b, V, sign, rule, psd)
         size = max(np.abs(M).max(), np.abs(before.dense()).max())
         np.testing.assert_allclose(state.dense(), M, rtol=0, atol=1e-9 * size)
@@ -205,13 +208,13 @@ def nasty_stream(d, n, seed):
 
 def assert_psd_all_along(d, n, seed, variant, monkeypatch, threshold):
     """Compare with eigh after every event, from the engine's own M: errors cannot hide."""
-    monkeypatch.setattr(_pair_state, "_SMALL_PSD", threshold)
+    monkeypatch.setattr(_pair_state, "_LOOP_FEATURES_PSD", threshold)
     rule = StepRule(variant, 0.5)
     V, sign = nasty_stream(d, n, seed)
     state = start(d, "each", seed)
     for v, y in zip(V, sign, strict=True):
         before, b = state.dense().copy(), state.b
-        advance(state, v[None], np.array([y]), rule, "each")
+        learn_differences(state, v[None], np.array([y]), rule, "each")
         after = state.dense()
         M, new_b, _ = plain_loop(before, b, v[None], [y], rule, "each")
         size = np.trace(before) + abs(state.b - b) * (v @ v) + np.trace(after)
@@ -251,7 +254,7 @@ def test_polas_loss_bound(d):
     best, threshold = best * factor, middle * factor
     assert threshold >= 1
     state = PairState.start(np.zeros((d, d)), 1.0, "each")
-    losses = advance(state, V, sign, StepRule("PA"), "each")
+    losses = learn_differences(state, V, sign, StepRule("PA"), "each")
     R = 1 + (np.square(V).sum(axis=1) ** 2).max()
     bound = R * (np.square(best).sum() + (threshold - 1) ** 2)
     assert 0 < np.square(losses).sum() <= bound
@@ -263,7 +266,7 @@ def drift(n, seed=0, d=4):
     V = rng.normal(size=(n, d)) * 0.7
     sign = np.where(rng.random(n) < 0.5, 1.0, -1.0)
     rule, state = StepRule("PALS", 0.5), PairState.start(np.eye(d), 1.0, "end")
-    advance(state, V, sign, rule, "end")
+    learn_differences(state, V, sign, rule, "end")
     # vvᵀ as one vector: a step is then one inner product and one addition.
     outer = np.einsum("ni,nj->nij", V.astype(np.longdouble), V).reshape(n, d * d)
     exact_s = 1 + np.square(np.einsum("nii->n", outer.reshape(n, d, d))) + np.longdouble(1)
@@ -287,8 +290,8 @@ def test_a_million_updates_do_not_drift():
     assert drift(1_000_000) < 1e-8
 
 
-def test_learnable():
-    assert learnable(np.empty((0, 3)))
-    assert learnable(np.array([[1e70, -1e70]]))
+def test_differences_in_range():
+    assert differences_in_range(np.empty((0, 3)))
+    assert differences_in_range(np.array([[1e70, -1e70]]))
     for bad in (np.nan, np.inf, 1e80, 1e200):
-        assert not learnable(np.array([[1.0, 0.0], [bad, 0.0]]))
+        assert not differences_in_range(np.array([[1.0, 0.0], [bad, 0.0]]))

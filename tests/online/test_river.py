@@ -52,7 +52,7 @@ def test_labelled_rows_meet_the_memory(events):
 def test_bad_events_are_sentences():
     stream = PairStream(lw.PAMetric())
     one = {"a": 1.0}
-    with pytest.raises(ValueError, match="has not learned"):
+    with pytest.raises(ValueError, match="is not fitted yet"):
         stream.predict_one((one, one))
     for bad in (3, (one,), (one, 4), [one, one, one], "xy"):
         with pytest.raises(ValueError, match="pair of dicts"):

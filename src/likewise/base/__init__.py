@@ -3,12 +3,14 @@
 from likewise._runtime.validation import check_labelled, check_rows
 from likewise.base.learner import Learner, fitting
 from likewise.base.metric_learner import MetricLearner
+from likewise.base.online_learner import OnlineLearner
 from likewise.base.voting import NeighborVoter
 
 __all__ = [
     "Learner",
     "MetricLearner",
     "NeighborVoter",
+    "OnlineLearner",
     "check_labelled",
     "check_rows",
     "fitting",

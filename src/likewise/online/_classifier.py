@@ -1,8 +1,11 @@
-"""What the online classifiers share: labelled rows in, a linear decision out."""
+"""Online classification: the methods and attributes that all online classifiers share.
+
+The path of a batch: `partial_fit` and `_learn_table` check it and copy the state, `_learn` cuts it
+into chunks, and `learn_samples` (``_classifier_state.py``) updates weights and covariance.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from copy import deepcopy
 from typing import Any, ClassVar, Self
 
@@ -23,45 +26,38 @@ from likewise._runtime.validation import (
     at_least,
     check_labelled,
     check_rows,
-    codes_of,
     one_of,
     warn_user,
     yes_or_no,
 )
-from likewise.base import Learner, fitting
+from likewise.base import OnlineLearner, fitting
 from likewise.online._classifier_state import (
     ClassifierState,
-    DiagonalForm,
-    UnlearnableError,
-    advance,
-    row_learner,
-    size_of,
+    learn_samples,
+    sample_learner,
+    state_size,
 )
-from likewise.online._labels import (
-    check_labels,
-    codes_among,
-    listed,
-    understood_classes,
-)
-from likewise.online._rows import (
-    canonical,
-    check_size,
+from likewise.online._covariance_state import OutOfRangeError
+from likewise.online._labels import check_labels, label_codes, resolve_classes
+from likewise.online._samples import (
+    check_range,
     is_sparse,
-    learnable,
-    refuse_shape,
-    refuse_size,
+    raise_sample_out_of_range,
+    raise_wrong_shape,
+    samples_in_range,
+    without_duplicates,
 )
 
-_CHUNK = 32_768  # rows taken at a time
-_CHUNK_BYTES = 2**26  # and no more of them than this, once they are dense and double
-_MAP_BLOCK = 4096  # rows scored at a time
+_CHUNK = 32_768  # samples learned at a time
+_CHUNK_BYTES = 2**26  # and at most so many bytes of them, dense and in double precision
+_SCORE_BLOCK = 4096  # samples scored at a time
 
 
-class OnlineClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
-    """A linear classifier learned row by row.
+class OnlineClassifier(ClassifierMixin, OnlineLearner):  # type: ignore[misc]
+    """Base class of linear online classifiers.
 
-    A subclass says when and how far it steps (`_step_rule`) and, if it is of second order, what it
-    keeps of the covariance of its weights (`covariance`, `_variance`).
+    A subclass defines when and how far it steps (`_step_rule`). One of second order also defines
+    which covariance of the weights it keeps (`covariance`, `_initial_variance`).
     """
 
     multiclass: str
@@ -72,9 +68,10 @@ class OnlineClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
     classes_: Array
     n_features_in_: int
     _state: ClassifierState
+    _ambiguous_classes: bool
+    # Not part of the state: what `learn_one` need not work out again for each sample.
     _code_of: dict[Any, int]
-    _at_hand: tuple[ClassifierState, EventLearner, ClassifierRule, str]
-    _undecided: bool
+    _prepared: tuple[ClassifierState, EventLearner, ClassifierRule, str]
 
     covariance: str | int | None = None
     _shared_rules: ClassVar = {
@@ -84,45 +81,45 @@ class OnlineClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         "shuffle": yes_or_no(),
     }
 
-    # -- what subclasses say ---------------------------------------------------------------------
+    # -- defined by subclasses -------------------------------------------------------------------
 
     def _step_rule(self) -> ClassifierRule:
         raise NotImplementedError
 
-    def _variance(self) -> float:
+    def _initial_variance(self) -> float:
         """Return the variance of every weight before the first event."""
         return 1.0
 
     # -- learning --------------------------------------------------------------------------------
 
     def learn_one(self, x: ArrayLike, y: Any, classes: ArrayLike | None = None) -> float:
-        """Learn from one row and return the hinge loss it suffered before the update.
+        """Update the model with one sample and return its hinge loss before the update.
 
         Parameters
         ----------
         x : array-like of shape (n_features,), or sparse matrix with one row
-            The row.
+            Sample.
         y : label
-            Its class.
+            Its label.
         classes : array-like, optional
-            All labels that will ever come, with the first event. Without them -1 and 1, 0 and 1,
-            and False and True are understood.
+            All labels of the stream, needed in the first call. They may be left out if the labels
+            are -1 and 1, 0 and 1, or False and True.
 
         Returns
         -------
         float
-            ``max(0, 1 - m)`` with the margin m: the score of y less the best other one (of two
-            classes: y's own sign times the score).
+            ``max(0, 1 - m)``. The margin m is the score of y minus the highest other score; with
+            two classes it is the score times the sign of y.
         """
         if is_sparse(x):
             return self._learn_table(x, [y], classes)
         try:
-            row = np.asarray(x, np.float64, "C")
+            sample = np.asarray(x, np.float64, "C")
         except (TypeError, ValueError):
             raise ValueError("x must be numbers, but it is not.") from None
         try:
-            state, learn, rule, multiclass = self._at_hand
-            label = self._code_of[y]
+            state, learn, rule, multiclass = self._prepared
+            code = self._code_of[y]
             ready = (
                 state is self._state
                 and rule is self._step_rule()
@@ -131,11 +128,11 @@ class OnlineClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
             )
         except (AttributeError, KeyError, TypeError):
             ready = False
-        if not ready or row.shape != (self.n_features_in_,):
-            state, learn, label = self._prepare_row(row, y, classes)
-        margin, mistake, updates = learn(row, label)
+        if not ready or sample.shape != (self.n_features_in_,):
+            state, learn, code = self._prepare(sample, y, classes)
+        margin, mistake, updates = learn(sample, code)
         if margin != margin:
-            refuse_size(row[None], "x")
+            raise_sample_out_of_range(sample[None], "x")
         state.n_events += 1
         state.n_updates += updates
         state.mistakes += mistake
@@ -143,34 +140,34 @@ class OnlineClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         return 1.0 - margin if margin < 1.0 else 0.0
 
     def partial_fit(self, X: TableLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
-        """Learn from rows in their order: what `learn_one` on each would give, only faster.
+        """Update the model with samples in the given order: `learn_one` on each, but faster.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
-            Rows.
-        y : array-like of shape (n_rows,)
-            Their labels.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Labels.
         classes : array-like, optional
-            All labels that will ever come, with the first batch; see `learn_one`.
+            All labels of the stream, needed in the first call; see `learn_one`.
 
         Returns
         -------
         self
-            A batch is learned whole or, if something is wrong with it, not at all.
+            If an error is raised, the model is as it was before the call.
         """
         self._learn_table(X, y, classes)
         return self
 
     @fitting
     def fit(self, X: TableLike, y: ArrayLike) -> Self:
-        """Learn afresh, in `max_iter` passes over the rows.
+        """Learn a new model in `max_iter` passes over the samples.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
-            Rows.
-        y : array-like of shape (n_rows,)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
             Labels of at least two classes.
 
         Returns
@@ -178,10 +175,10 @@ class OnlineClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         self
         """
         X, codes, classes = check_labelled(self, X, y, accept_sparse=True)
-        check_size(X)
+        check_range(X)
         random = check_random_state(self.random_state)
-        state = self._begin(X.shape[1], len(classes))
-        self._decide(classes, undecided=False)
+        state = self._initial_state(X.shape[1], len(classes))
+        self._set_classes(classes, ambiguous=False)
         self._state = state
         passes = 0
         try:
@@ -192,42 +189,26 @@ class OnlineClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         except KeyboardInterrupt:
             warn_user(
                 f"{type(self).__name__} was interrupted after {passes} of {self.max_iter} passes; "
-                "what was learned so far is kept.",
+                "the model so far is kept.",
                 ConvergenceWarning,
             )
         self.n_iter_ = max(1, passes)
         return self
 
-    def fit_stream(self, batches: Iterable[tuple[Any, Any]]) -> Self:
-        """Learn from batches ``(X, y)`` as they come.
-
-        Parameters
-        ----------
-        batches : iterable
-            Read once; may be endless and is then stopped by an interrupt.
-
-        Returns
-        -------
-        self
-        """
-        for X, y in batches:
-            self.partial_fit(X, y)
-        return self
-
-    # -- answers ---------------------------------------------------------------------------------
+    # -- prediction ------------------------------------------------------------------------------
 
     def decision_function(self, X: TableLike) -> Array:
-        """Return the scores of rows: the larger, the surer of a class.
+        """Return confidence scores of samples.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
-            Rows.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
 
         Returns
         -------
-        array of shape (n_rows,) or (n_rows, n_classes)
-            Of two classes the score of the second one; else of each.
+        array of shape (n_samples,) or (n_samples, n_classes)
+            With two classes the score of the second class, else one column per class.
         """
         check_is_fitted(self)
         X = check_rows(self, X, reset=False, accept_sparse=True)
@@ -240,192 +221,157 @@ class OnlineClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
             def block(start: int, stop: int) -> None:
                 scores[start:stop] = X[start:stop] @ coef.T
 
-            run_blocks(block, len(X), _MAP_BLOCK)
+            run_blocks(block, len(X), _SCORE_BLOCK)
         scores += self.intercept_.astype(X.dtype)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: TableLike) -> Array:
-        """Return the label of the largest score; of two classes, the second if it is above 0.
+        """Predict the label with the highest score; with two classes the second if it is above 0.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
-            Rows.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
 
         Returns
         -------
-        array of shape (n_rows,)
-            Labels, as in `classes_`.
+        array of shape (n_samples,)
+            Labels from `classes_`.
         """
         scores = self.decision_function(X)
-        places = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.int64)
-        return np.asarray(self.classes_[places])
+        codes = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.int64)
+        return np.asarray(self.classes_[codes])
 
-    # -- what was learned ------------------------------------------------------------------------
+    # -- fitted attributes -----------------------------------------------------------------------
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_state")
+    @property
+    def coef_(self) -> FloatArray:
+        """Weights of the features: one row for two classes, else one row per class."""
+        return self._fitted_state().weights[:, : self.n_features_in_]
+
+    @property
+    def intercept_(self) -> FloatArray:
+        """Constants added to the scores: zeros unless `fit_intercept`."""
+        weights = self._fitted_state().weights
+        added = weights[:, self.n_features_in_ :]
+        return added[:, 0].copy() if added.size else np.zeros(len(weights))
+
+    @property
+    def cumulative_error_(self) -> float:
+        """Fraction of the samples that were predicted wrongly before the update with them."""
+        state = self._fitted_state()
+        return state.mistakes / max(1, state.n_events)
+
+    # -- implementation --------------------------------------------------------------------------
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
-    @property
-    def coef_(self) -> FloatArray:
-        """The weights of the features: one row for two classes, else one a class."""
-        return self._learned().weights[:, : self.n_features_in_]
+    def __getstate__(self) -> Any:
+        return {name: held for name, held in super().__getstate__().items() if name != "_prepared"}
 
-    @property
-    def intercept_(self) -> FloatArray:
-        """What is added to the scores: zeros unless `fit_intercept`."""
-        weights = self._learned().weights
-        added = weights[:, self.n_features_in_ :]
-        return added[:, 0].copy() if added.size else np.zeros(len(weights))
+    def _fitted_state(self) -> ClassifierState:
+        super()._fitted_state()
+        return self._state
 
-    @property
-    def n_events_(self) -> int:
-        """How many rows were seen."""
-        return self._learned().n_events
-
-    @property
-    def n_updates_(self) -> int:
-        """How often a model changed; one against the rest, every class has a model of its own."""
-        return self._learned().n_updates
-
-    @property
-    def mistakes_(self) -> int:
-        """How many rows were predicted wrongly before they were learned."""
-        return self._learned().mistakes
-
-    @property
-    def cumulative_error_(self) -> float:
-        """The share of the rows that were predicted wrongly before they were learned."""
-        learned = self._learned()
-        return learned.mistakes / max(1, learned.n_events)
-
-    # -- how -------------------------------------------------------------------------------------
-
-    def _learned(self) -> ClassifierState:
-        try:
-            return self._state
-        except AttributeError:
-            raise AttributeError(
-                f"This {type(self).__name__} has not learned anything yet."
-            ) from None
-
-    def _begin(self, n_features: int, n_classes: int) -> ClassifierState:
-        """Return the state before the first event, if there is memory for it."""
+    def _initial_state(self, n_features: int, n_classes: int) -> ClassifierState:
+        """Return the state before the first event, if there is enough memory for it."""
         width = n_features + bool(self.fit_intercept)
         n_models = 1 if n_classes == 2 else n_classes
         covariance = self.covariance
         require_memory(
-            2 * 8.0 * size_of(n_models, width, covariance),  # a batch is learned on a copy
+            2 * 8.0 * state_size(n_models, width, covariance),  # a batch updates a copy
             f"{type(self).__name__}, for weights and covariance={covariance!r} of "
             f"{n_features} features and {n_classes} classes,",
             "covariance='diagonal' needs least" if covariance not in (None, "diagonal") else "",
         )
-        return ClassifierState.start(n_models, width, covariance, self._variance())
+        return ClassifierState.start(n_models, width, covariance, self._initial_variance())
 
     def _learn_table(self, X: TableLike, y: ArrayLike, classes: ArrayLike | None) -> float:
-        """Learn a batch whole or not at all, and return the hinge loss of its last row."""
+        """Update the model with a batch, or raise an error and leave it as it was.
+
+        Returns the hinge loss of the last sample before its update.
+        """
         self._check_parameters()
-        known = hasattr(self, "_state")
-        # Whether all numbers are finite is seen while they are learned: one pass less.
-        X = check_rows(self, X, reset=not known, accept_sparse=True, finite=False)
+        fitted = hasattr(self, "_state")
+        # `_learn` checks that all values are finite.
+        X = check_rows(self, X, reset=not fitted, accept_sparse=True, finite=False)
         labels = np.asarray(y)
         check_labels(labels, X.shape[0])
-        decided, undecided = self._classes_for(labels, classes)
-        codes = codes_among(labels, decided)
-        state = self._state if known else self._begin(X.shape[1], len(decided))
-        # What can be interrupted or refused half-way works on a copy; a few sparse rows cannot.
-        if not (
-            is_sparse(X) and X.shape[0] <= _CHUNK and isinstance(state.form, DiagonalForm | None)
-        ):
+        resolved, ambiguous = self._resolve_classes(labels, classes)
+        codes = label_codes(labels, resolved)
+        state = self._state if fitted else self._initial_state(X.shape[1], len(resolved))
+        # One sparse chunk with a diagonal Σ is checked before it is learned: no copy is needed.
+        checked_first = is_sparse(X) and X.shape[0] <= _CHUNK and state.covariance.is_diagonal
+        if not checked_first:
             state = deepcopy(state)
         margin = self._learn(state, X, codes)
         self._state = state
-        self._decide(decided, undecided)
+        self._set_classes(resolved, ambiguous)
         return max(0.0, 1.0 - margin)
 
     def _learn(self, state: ClassifierState, X: Any, codes: IndexArray, order: Any = None) -> float:
-        """Take rows, in a given order if there is one; return the margin of the last before."""
-        n_rows = len(codes)
+        """Update `state` with samples, in `order` if given; return the last margin before."""
+        n_samples = len(codes)
         rule, top2 = self._step_rule(), self._top2(state)
+        is_diagonal = state.covariance.is_diagonal
         stride = max(1, min(_CHUNK, _CHUNK_BYTES // (8 * X.shape[1])))
         if is_sparse(X):
-            X = canonical(X)
-            if order is None and isinstance(state.form, DiagonalForm | None):
-                stride = n_rows  # to cut sparse rows is to copy them
-        for start in range(0, n_rows, stride):
+            X = without_duplicates(X)
+            if order is None and is_diagonal:
+                stride = n_samples  # a part of a sparse matrix would be a copy
+        for start in range(0, n_samples, stride):
             part = slice(start, start + stride)
             if order is not None:
                 part = order[part]
-            rows = X if stride >= n_rows and order is None else X[part]
-            if order is None and (
-                is_sparse(rows) or not isinstance(state.form, DiagonalForm | None)
-            ):
-                check_size(rows)
+            samples = X if stride >= n_samples and order is None else X[part]
+            if order is None and (is_sparse(samples) or not is_diagonal):
+                check_range(samples)
             try:
-                scores = advance(
-                    state, rows.astype(np.float64, copy=False), codes[part], top2, rule
+                scores = learn_samples(
+                    state, samples.astype(np.float64, copy=False), codes[part], top2, rule
                 )
-            except UnlearnableError:
-                refuse_size(rows, "X")
+            except OutOfRangeError:
+                raise_sample_out_of_range(samples, "X")
         return float(margins(scores[-1:], codes[part][-1:])[0])
 
-    # -- labels ----------------------------------------------------------------------------------
-
-    def _prepare_row(
-        self, row: FloatArray, y: Any, classes: ArrayLike | None
+    def _prepare(
+        self, sample: FloatArray, y: Any, classes: ArrayLike | None
     ) -> tuple[ClassifierState, EventLearner, int]:
-        """Check a row and its label, and have everything at hand for more of the kind."""
-        known = hasattr(self, "_state")
-        if row.ndim != 1 or not row.size or (known and len(row) != self.n_features_in_):
-            refuse_shape(row, self.n_features_in_ if known else None)
-        if not learnable(row):
-            refuse_size(row[None], "x")
+        """Check a sample and its label, and prepare `learn_one` for this and further ones."""
+        fitted = hasattr(self, "_state")
+        if sample.ndim != 1 or not sample.size or (fitted and len(sample) != self.n_features_in_):
+            raise_wrong_shape(sample, self.n_features_in_ if fitted else None)
+        if not samples_in_range(sample):
+            raise_sample_out_of_range(sample[None], "x")
         label = np.asarray([y])
         check_labels(label, 1)
         self._check_parameters()
-        decided, undecided = self._classes_for(label, classes)
-        code = int(codes_among(label, decided)[0])
-        state = self._state if known else self._begin(len(row), len(decided))
+        resolved, ambiguous = self._resolve_classes(label, classes)
+        code = int(label_codes(label, resolved)[0])
+        state = self._state if fitted else self._initial_state(len(sample), len(resolved))
         rule = self._step_rule()
-        learn = row_learner(state, self._top2(state), rule)
-        self.n_features_in_ = len(row)
-        self._decide(decided, undecided)
-        self._at_hand = state, learn, rule, self.multiclass
+        learn = sample_learner(state, self._top2(state), rule)
+        self.n_features_in_ = len(sample)
+        self._set_classes(resolved, ambiguous)
+        self._prepared = state, learn, rule, self.multiclass
         return state, learn, code
 
     def _top2(self, state: ClassifierState) -> bool:
         return len(state.weights) > 1 and self.multiclass == "top2"
 
-    def __getstate__(self) -> Any:
-        return {name: held for name, held in super().__getstate__().items() if name != "_at_hand"}
+    def _resolve_classes(self, labels: Array, classes: ArrayLike | None) -> tuple[Array, bool]:
+        if hasattr(self, "_state"):
+            return resolve_classes(labels, classes, self.classes_, self._ambiguous_classes)
+        return resolve_classes(labels, classes, None, False)
 
-    def _classes_for(self, labels: Array, classes: ArrayLike | None) -> tuple[Array, bool]:
-        """Return the classes of these labels, and whether 1 may go with 0 or with -1 still."""
-        known = getattr(self, "classes_", None) if hasattr(self, "_state") else None
-        if classes is not None:
-            given, _ = codes_of(classes)
-            if len(given) < 2:
-                raise ValueError(f"classes={classes!r} names one class, but at least 2 are needed.")
-            if known is not None and not np.array_equal(given, known):
-                raise ValueError(
-                    f"classes={listed(given)} differ from the classes of the first call, "
-                    f"{listed(known)}."
-                )
-            return given, False
-        if known is not None and not (self._undecided and 0 in labels):
-            return known, self._undecided and not bool((labels == -1).any())
-        return understood_classes(labels)
-
-    def _decide(self, classes: Array, undecided: bool) -> None:
+    def _set_classes(self, classes: Array, ambiguous: bool) -> None:
         same = classes is getattr(self, "classes_", None) and hasattr(self, "_code_of")
-        if same and undecided == self._undecided:
+        if same and ambiguous == self._ambiguous_classes:
             return
         self.classes_ = classes
-        self._undecided = undecided
-        # Labels of which one may still turn out to be another are looked at one by one.
-        self._code_of = {} if undecided else {c: i for i, c in enumerate(classes.tolist())}
+        self._ambiguous_classes = ambiguous
+        # While classes are ambiguous, `learn_one` has to resolve them for each label.
+        self._code_of = {} if ambiguous else {c: i for i, c in enumerate(classes.tolist())}

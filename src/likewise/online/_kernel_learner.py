@@ -1,4 +1,4 @@
-"""Learners of pairs that can work in the feature space of a kernel."""
+"""Online metric learning over the features or in the feature space of a kernel."""
 
 from __future__ import annotations
 
@@ -16,75 +16,66 @@ from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.threads import run_blocks, single_threaded_blas
 from likewise.kernels import Kernel, check_kernel, kernel_function
 from likewise.metric import row_norms
-from likewise.online._kernel_basis import Arrivals, KernelBasis, KernelState, squared_lengths
-from likewise.online._learner import OnlineMetricLearner
+from likewise.online._kernel_basis import (
+    KernelBasis,
+    KernelDifferences,
+    KernelState,
+    squared_lengths,
+)
+from likewise.online._large_losses import learn_large_losses
+from likewise.online._metric_learner import OnlineMetricLearner
 from likewise.online._pair_state import PairState
-from likewise.online._sweep import Differences, sweep
 
-_ARRIVALS = 128  # pairs whose kernel values are in memory at a time
-_LENGTHS = 32  # the same where only each pair's own values are wanted
-_MAPPED = 512  # rows mapped at a time
+_KERNEL_PAIRS = 128  # pairs whose kernel values are in memory at a time
+_LENGTH_PAIRS = 32  # the same where only squared lengths are needed
+_MAP_BLOCK = 512  # samples mapped at a time
 
 
 class KernelMetricLearner(OnlineMetricLearner):
-    """A metric over the features or, with a kernel, over directions of its feature space.
+    """Base class of online metric learners with an optional kernel.
 
-    The constraints are applied after every update. Without a kernel this is the plain learner.
+    With a kernel, M is a matrix over an orthonormal basis of directions of its feature space, and
+    is projected after every update. Without one, everything is inherited.
     """
 
     kernel: str | Callable[..., Any] | None
     kernel_params: dict[str, Any] | None
     budget: int | None
     tol: float
-    # What the state was learned with: parameters that are set later are for the next fit.
-    _kernel_used: tuple[Any, dict[str, Any]]
+    # The kernel of the state: parameters that are set later take effect in the next fit.
+    _fitted_kernel: tuple[Any, dict[str, Any]]
 
     # -- learning --------------------------------------------------------------------------------
 
-    def _first_state(self, n_features: int, scale: float) -> PairState:
+    def _initial_state(self, n_features: int, scale: float) -> PairState:
         if self.kernel is None:
-            return super()._first_state(n_features, scale)
-        self._kernel_used = (self.kernel, dict(self.kernel_params or {}))
-        return KernelState.begin(n_features, self.budget)
+            return super()._initial_state(n_features, scale)
+        self._fitted_kernel = (self.kernel, dict(self.kernel_params or {}))
+        return KernelState.empty(n_features, self.budget)
 
     def _squared_lengths(self, X: Array, index: IndexArray) -> FloatArray:
         if self.kernel is None:
             return super()._squared_lengths(X, index)
         kernel = kernel_function(self.kernel, self.kernel_params or {}, X.shape[1])
-        starts = range(0, len(index), _LENGTHS)
-        parts = [index[start : start + _LENGTHS] for start in starts]
+        starts = range(0, len(index), _LENGTH_PAIRS)
+        parts = [index[start : start + _LENGTH_PAIRS] for start in starts]
         return np.concatenate([squared_lengths(kernel, *_sides(X, part)) for part in parts])
 
-    def _advance(self, state: PairState, X: Array, index: IndexArray, sign: FloatArray) -> None:
-        if isinstance(state, KernelState):
-            self._sweep(state, X, index, sign, 0.0)
-        else:
-            super()._advance(state, X, index, sign)
-
-    def _advance_by_one(
-        self, state: PairState, first: FloatArray, second: FloatArray, sign: float
-    ) -> float:
-        if not isinstance(state, KernelState):
-            return super()._advance_by_one(state, first, second, sign)
-        if not (np.isfinite(first).all() and np.isfinite(second).all()):
-            return np.nan
-        with single_threaded_blas():
-            sides, pair = np.array([first, second]), np.array([[0, 1]])
-            losses = self._sweep(state, sides, pair, np.array([sign]), 0.0)
-        return float(losses[0])
-
-    def _sweep(
-        self, state: PairState, X: Array, index: IndexArray, sign: FloatArray, least_loss: float
+    def _update(
+        self,
+        state: PairState,
+        X: Array,
+        index: IndexArray,
+        sign: FloatArray,
+        min_loss: float = 0.0,
     ) -> FloatArray:
-        """Take pairs in place; those whose loss does not exceed `least_loss` change nothing."""
         if not isinstance(state, KernelState):
-            rows = Differences(self._differences(X, index))
-            return sweep(state, rows, sign, self._step_rule(), least_loss)
+            return super()._update(state, X, index, sign, min_loss)
         kernel = self._kernel_for(X.shape[1])
         losses = []
-        for start in range(0, len(sign), _ARRIVALS):
-            part = slice(start, start + _ARRIVALS)
-            arrivals = Arrivals(
+        for start in range(0, len(sign), _KERNEL_PAIRS):
+            part = slice(start, start + _KERNEL_PAIRS)
+            differences = KernelDifferences(
                 state,
                 kernel,
                 *_sides(X, index[part]),
@@ -92,15 +83,30 @@ class KernelMetricLearner(OnlineMetricLearner):
                 tolerance=self.tol,
                 budget=self.budget,
             )
-            if not arrivals.longest2 <= LONGEST2:
+            if not differences.max_sqnorm <= LONGEST2:
                 raise ValueError(
-                    f"A pair is {arrivals.longest2**0.5:.3g} apart in feature space, but only "
+                    f"A pair is {differences.max_sqnorm**0.5:.3g} apart in feature space, but only "
                     f"differences up to {LONGEST2**0.5:.0e} can be learned from."
                 )
-            losses.append(sweep(state, arrivals, sign[part], self._step_rule(), least_loss))
+            rule = self._step_rule()
+            losses.append(
+                learn_large_losses(state, differences, sign[part], rule, "each", min_loss)
+            )
         return np.concatenate(losses)
 
-    # -- what was learned ------------------------------------------------------------------------
+    def _update_with_one(
+        self, state: PairState, first: FloatArray, second: FloatArray, sign: float
+    ) -> float:
+        if not isinstance(state, KernelState):
+            return super()._update_with_one(state, first, second, sign)
+        if not (np.isfinite(first).all() and np.isfinite(second).all()):
+            return np.nan
+        with single_threaded_blas():
+            sides, pair = np.array([first, second]), np.array([[0, 1]])
+            losses = self._update(state, sides, pair, np.array([sign]))
+        return float(losses[0])
+
+    # -- the learned metric ----------------------------------------------------------------------
 
     @property
     def _linear(self) -> bool:
@@ -121,7 +127,7 @@ class KernelMetricLearner(OnlineMetricLearner):
         return super()._map_differences(A, B) if self._linear else self._map_images(A, B)
 
     def _map_images(self, A: Array, B: Array | None = None) -> Array:
-        """Map the images of rows in feature space, or the differences of the images of two."""
+        """Map the images φ(a) of samples, or the differences φ(a) - φ(b)."""
         basis, kernel, L = self._basis, self._kernel_for(A.shape[1]), self.components_
         assert basis is not None
         mapped = np.empty((len(A), len(L)), dtype=A.dtype)
@@ -132,8 +138,9 @@ class KernelMetricLearner(OnlineMetricLearner):
                 products -= basis.products(kernel, B[start:stop])
             mapped[start:stop] = basis.coordinates(products) @ L[:, : basis.count].T
 
-        # A user's own kernel need not be safe to run on two threads.
-        run_blocks(block, len(A), _MAPPED, n_jobs=1 if callable(self._kernel_used[0]) else None)
+        # A user's own kernel may not be thread-safe.
+        n_jobs = 1 if callable(self._fitted_kernel[0]) else None
+        run_blocks(block, len(A), _MAP_BLOCK, n_jobs=n_jobs)
         return mapped
 
     @property
@@ -145,11 +152,11 @@ class KernelMetricLearner(OnlineMetricLearner):
         M = super()._matrix()
         if self._basis is None:
             return M
-        kept = max(1, self._basis.count)  # a matrix without rows has no eigenvalues
-        return M[:kept, :kept]
+        count = max(1, self._basis.count)  # an empty matrix has no eigenvalues
+        return M[:count, :count]
 
     def _kernel_for(self, n_features: int) -> Kernel:
-        return kernel_function(*self._kernel_used, n_features)
+        return kernel_function(*self._fitted_kernel, n_features)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -158,7 +165,7 @@ class KernelMetricLearner(OnlineMetricLearner):
 
 
 def _sides(X: Array, index: IndexArray) -> tuple[FloatArray, FloatArray]:
-    """Return the first and the second rows of pairs, in full precision."""
+    """Return the first and the second samples of pairs, in double precision."""
     return X[index[:, 0]].astype(np.float64), X[index[:, 1]].astype(np.float64)
 
 

@@ -1,12 +1,11 @@
-"""What a learner of pairs knows, and how a stream of pairs changes it.
+"""The model (M, b) of an online metric learner, and its update by the differences of pairs.
 
-`step` is a pure function: the same events from the same state give the same state, so that a
-stored stream can be replayed. `advance` is the same in place.
+`learn_differences` takes many pairs, `learn_one_pair` a single one with little overhead. Both take
+the same steps. The arithmetic of a step is in the compiled loops: `StepRule` has the formulas.
 """
 
 from __future__ import annotations
 
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,17 +19,18 @@ from likewise._runtime.arrays import FloatArray
 from likewise.metric import nearest_psd
 
 Projection = Literal["each", "end"] | int
+"""When M is projected: after each update, never while learning, or after every n updates."""
 
-# Measured crossovers; both sides give the same steps.
-_SMALL = 144  # features up to which one compiled loop beats blocks of matrix products
-_SMALL_PSD = 40  # the same where every update is projected
-_BLOCK = 128  # pairs in a block of matrix products
-_FEW = 8  # pairs that are not worth a block
+# Measured crossovers; both sides take the same steps.
+_LOOP_FEATURES = 144  # features up to which one compiled loop beats blocks of matrix products
+_LOOP_FEATURES_PSD = 40  # the same where every update is projected
+_BLOCK_PAIRS = 128  # pairs in a block of matrix products
+_MIN_BLOCK_PAIRS = 8  # fewer pairs are not worth a block
 
 
 @_files.record
 @dataclass
-class EigenForm:
+class EigenbasisMatrix:
     """A PSD matrix as ``U (diag(values) + Σ weights[j] rows[j] rows[j]ᵀ) Uᵀ`` with few rows."""
 
     vectors: FloatArray
@@ -40,11 +40,11 @@ class EigenForm:
     count: int = 0
 
     @classmethod
-    def of(cls, matrix: FloatArray) -> EigenForm:
-        """Return the eigenform of a PSD matrix."""
+    def of(cls, matrix: FloatArray) -> EigenbasisMatrix:
+        """Return a PSD matrix in its eigenbasis."""
         values, vectors = eigh(matrix)
         n_features = len(matrix)
-        # The more rows, the dearer a step and the rarer a refresh (measured).
+        # More rows make a step dearer and a refresh rarer (measured).
         capacity = round(4 * n_features**0.5)
         return cls(
             vectors,
@@ -55,16 +55,16 @@ class EigenForm:
 
     @property
     def low_rank(self) -> LowRankMetric:
-        """The metric in the eigenbasis."""
+        """The matrix in the basis U."""
         return LowRankMetric(self.values, self.rows, self.weights, self.count)
 
     def refresh(self) -> None:
-        """Take in the low-rank part: a new basis, and no rows."""
-        # The routine itself: where features are few, what `eigh` does around it shows.
-        values, turn, failed = lapack.dsyevd(self.low_rank.dense().T, lower=0, overwrite_a=1)
+        """Compute the eigenbasis again, after which there are no rows."""
+        # LAPACK directly: for few features the overhead of `eigh` is measurable.
+        values, rotation, failed = lapack.dsyevd(self.low_rank.dense().T, lower=0, overwrite_a=1)
         if failed:
             raise np.linalg.LinAlgError("The eigenvalues of the metric did not converge.")
-        self.values, self.vectors = np.maximum(values, 0), self.vectors @ turn
+        self.values, self.vectors = np.maximum(values, 0), self.vectors @ rotation
         self.count = 0
 
     def dense(self) -> FloatArray:
@@ -76,14 +76,15 @@ class EigenForm:
 @_files.record
 @dataclass
 class PairState:
-    """The model (M, b) of a learner of pairs, and what it has been through.
+    """The model (M, b) of an online metric learner, and its counters.
 
-    M is kept as `matrix`, or as `form` where every update is projected and features are many.
+    M is stored in `matrix`, or in `eigenbasis` where every update is projected and there are many
+    features.
     """
 
     b: float
     matrix: FloatArray | None
-    form: EigenForm | None = None
+    eigenbasis: EigenbasisMatrix | None = None
     n_events: int = 0
     n_updates: int = 0
     mistakes: int = 0
@@ -92,99 +93,76 @@ class PairState:
 
     @classmethod
     def start(cls, matrix: FloatArray, b: float, psd: Projection) -> PairState:
-        """Return the state before the first event; M is projected if it has to be."""
-        if psd == "each" and len(matrix) > _SMALL_PSD:
-            return cls(b, None, EigenForm.of(nearest_psd(matrix)))
+        """Return the state before the first event, with M projected to the PSD matrices."""
+        if psd == "each" and len(matrix) > _LOOP_FEATURES_PSD:
+            return cls(b, None, EigenbasisMatrix.of(nearest_psd(matrix)))
         return cls(b, np.array(nearest_psd(matrix), order="C"))
 
     def dense(self) -> FloatArray:
         """Return M as it is, before any constraint is applied."""
-        if self.form is not None:
-            return self.form.dense()
+        if self.eigenbasis is not None:
+            return self.eigenbasis.dense()
         assert self.matrix is not None
         return self.matrix
 
 
-class Grams:
-    """Inner products of blocks of events, kept for other learners that take the same events."""
+class GramCache:
+    """Gram matrices of blocks of differences, shared by learners that take the same pairs."""
 
     def __init__(self) -> None:
-        self._known: dict[int, FloatArray] = {}
+        self._grams: dict[int, FloatArray] = {}
 
-    def of(self, start: int, block: FloatArray) -> FloatArray:
-        """Return those of the block that begins with event `start`."""
-        if start not in self._known:
-            self._known[start] = _upper_gram(block)
-        return self._known[start]
-
-
-def step(
-    state: PairState, V: FloatArray, sign: FloatArray, rule: StepRule, psd: Projection
-) -> tuple[PairState, FloatArray]:
-    """Return the state after the events, and the hinge loss of each before its update."""
-    after = deepcopy(state)
-    return after, advance(after, V, sign, rule, psd)
+    def get(self, start: int, block: FloatArray) -> FloatArray:
+        """Return the Gram matrix of the block that begins with pair `start`."""
+        if start not in self._grams:
+            self._grams[start] = _upper_gram(block)
+        return self._grams[start]
 
 
-def advance(
+def learn_differences(
     state: PairState,
     V: FloatArray,
     sign: FloatArray,
     rule: StepRule,
     psd: Projection,
-    grams: Grams | None = None,
+    grams: GramCache | None = None,
 ) -> FloatArray:
-    """Take events in place and return the hinge loss of each before its update.
+    """Update `state` in place with pairs in order; return the hinge loss of each before its update.
 
     Parameters
     ----------
     state : PairState
-        Changes.
-    V : float64 array of shape (n, d), C-contiguous
+        Is updated.
+    V : float64 array of shape (n_pairs, n_features), C-contiguous
         Differences of the pairs.
-    sign : float64 array of shape (n,)
-        +1 same, -1 different.
+    sign : float64 array of shape (n_pairs,)
+        +1 for similar pairs, -1 for dissimilar ones.
     rule : StepRule
-        The size of a step.
+        The step size.
     psd : "each", "end" or int
-        When the constraints are applied: after every update, not here, or every so many updates.
-    grams : Grams, optional
-        Shared by several learners of the same events.
+        When the constraints are applied: after every update, not here, or after every n updates.
+    grams : GramCache, optional
+        Shared by several learners of the same pairs.
     """
     signed = np.empty(len(V))
     taken = 0
     while taken < len(V):
         shared = grams if taken == 0 else None
-        done = _take(state, V[taken:], sign[taken:], rule, psd, shared)
+        done = _take_steps(state, V[taken:], sign[taken:], rule, psd, shared)
         state.b = done.b
-        _note_updates(state, int(np.count_nonzero(done.steps)), psd)
+        _count_updates(state, int(np.count_nonzero(done.steps)), psd)
         signed[taken : taken + done.taken] = done.losses
         taken += done.taken
     hinge = np.maximum(signed, 0)
     state.n_events += len(V)
     state.cumulative_loss += float(hinge.sum())
-    # y(b - q) = 1 - p decides; zero says "same", which is a mistake if the pair is different.
+    # The prediction is the sign of y(b - vᵀMv) = 1 - p. Zero predicts "same": a mistake on a
+    # dissimilar pair.
     state.mistakes += int(np.count_nonzero(np.where(sign > 0, signed > 1, signed >= 1)))
     return hinge
 
 
-def learnable(V: FloatArray) -> bool:
-    """Return whether all differences are finite and short enough for their fourth power."""
-    return bool(np.einsum("nd,nd->n", V, V).max(initial=0.0) <= LONGEST2)
-
-
-def advance_by_one(
-    state: PairState, v: FloatArray, sign: float, rule: StepRule, psd: Projection
-) -> float:
-    """Do what `advance` does for a single event, without some of its overhead."""
-    V, signs = v[None], np.array([sign])
-    done = _take(state, V, signs, rule, psd)
-    while not done.taken:
-        done = _take(state, V, signs, rule, psd)
-    return _note_event(state, float(done.losses[0]), done.steps[0], done.b, sign, psd)
-
-
-def advance_by_pair(
+def learn_one_pair(
     state: PairState,
     first: FloatArray,
     second: FloatArray,
@@ -193,31 +171,48 @@ def advance_by_pair(
     rule: StepRule,
     psd: Projection,
 ) -> float:
-    """Do what `advance` does for a single pair given by its sides, without its overhead.
+    """Do what `learn_differences` does for a single pair of samples, without its overhead.
 
     Returns
     -------
     float
-        The hinge loss; NaN, and nothing changed, if the difference cannot be learned from.
+        The hinge loss; NaN, and `state` is unchanged, if the difference is out of range.
     """
     if state.matrix is None or psd == "each":
         difference = scale * (first - second)
-        if not learnable(difference[None]):
+        if not differences_in_range(difference[None]):
             return np.nan
-        return advance_by_one(state, difference, sign, rule, psd)
+        return learn_one_difference(state, difference, sign, rule, psd)
     signed, size, b = _loops.pair_step(state.matrix, state.b, first, second, scale, sign, rule)
     if signed != signed:
         return signed
-    return _note_event(state, signed, size, b, sign, psd)
+    return _count_event(state, signed, size, b, sign, psd)
 
 
-def _note_event(
+def learn_one_difference(
+    state: PairState, v: FloatArray, sign: float, rule: StepRule, psd: Projection
+) -> float:
+    """Do what `learn_differences` does for a single difference, without its overhead."""
+    V, signs = v[None], np.array([sign])
+    done = _take_steps(state, V, signs, rule, psd)
+    while not done.taken:
+        done = _take_steps(state, V, signs, rule, psd)
+    return _count_event(state, float(done.losses[0]), done.steps[0], done.b, sign, psd)
+
+
+def differences_in_range(V: FloatArray) -> bool:
+    """Return whether all differences are finite, and the fourth powers of their lengths too."""
+    return bool(np.einsum("nd,nd->n", V, V).max(initial=0.0) <= LONGEST2)
+
+
+def _count_event(
     state: PairState, signed: float, size: float, b: float, sign: float, psd: Projection
 ) -> float:
+    """Count one event with its signed loss and step size; return its hinge loss."""
     state.b = b
     state.n_events += 1
     if size:
-        _note_updates(state, 1, psd)
+        _count_updates(state, 1, psd)
     if signed <= 0:
         return 0.0
     state.cumulative_loss += signed
@@ -226,7 +221,7 @@ def _note_event(
     return signed
 
 
-def _note_updates(state: PairState, updates: int, psd: Projection) -> None:
+def _count_updates(state: PairState, updates: int, psd: Projection) -> None:
     """Count updates, and apply the constraints if they are due."""
     state.n_updates += updates
     if isinstance(psd, int):
@@ -237,88 +232,91 @@ def _note_updates(state: PairState, updates: int, psd: Projection) -> None:
             state.since_projection = 0
 
 
-def _take(
+def _take_steps(
     state: PairState,
     V: FloatArray,
     sign: FloatArray,
     rule: StepRule,
     psd: Projection,
-    grams: Grams | None = None,
+    grams: GramCache | None = None,
 ) -> Steps:
-    """Take some of the events, at least one, as far as no projection or refresh is due."""
-    if state.form is not None:
-        return _take_in_eigenbasis(state.form, state.b, V, sign, rule)
+    """Update M with the first pairs, until a projection or a refresh of the eigenbasis is due.
+
+    The caller stores the new b, counts, projects, and calls again for the remaining pairs.
+    """
+    if state.eigenbasis is not None:
+        return _steps_in_eigenbasis(state.eigenbasis, state.b, V, sign, rule)
     M = state.dense()
     if psd == "each":
         return _loops.pair_psd_steps(M, state.b, V, sign, rule)
-    room = psd - state.since_projection if isinstance(psd, int) else len(V)
-    if len(V) < _FEW or V.shape[1] <= _SMALL:
-        return _loops.pair_steps(M, state.b, V, sign, rule, room)
-    return _take_in_blocks(M, state.b, V, sign, rule, room, grams)
+    max_updates = psd - state.since_projection if isinstance(psd, int) else len(V)
+    if len(V) < _MIN_BLOCK_PAIRS or V.shape[1] <= _LOOP_FEATURES:
+        return _loops.pair_steps(M, state.b, V, sign, rule, max_updates)
+    return _steps_in_blocks(M, state.b, V, sign, rule, max_updates, grams)
 
 
-def _take_in_eigenbasis(
-    form: EigenForm, b: float, V: FloatArray, sign: FloatArray, rule: StepRule
+def _steps_in_eigenbasis(
+    M: EigenbasisMatrix, b: float, V: FloatArray, sign: FloatArray, rule: StepRule
 ) -> Steps:
-    batch = len(form.rows)
-    done, form.count = _loops.low_rank_psd_steps(
-        form.low_rank, b, V[:batch] @ form.vectors, sign[:batch], rule
+    batch = len(M.rows)
+    done, M.count = _loops.low_rank_psd_steps(
+        M.low_rank, b, V[:batch] @ M.vectors, sign[:batch], rule
     )
     if done.taken < min(batch, len(V)):
-        form.refresh()
+        M.refresh()
     return done
 
 
-def _take_in_blocks(
+def _steps_in_blocks(
     M: FloatArray,
     b: float,
     V: FloatArray,
     sign: FloatArray,
     rule: StepRule,
-    room: int,
-    grams: Grams | None,
+    max_updates: int,
+    grams: GramCache | None,
 ) -> Steps:
-    """Take events block by block: two matrix products a block, and the same steps.
+    """Take steps block by block: two matrix products per block, and the same steps.
 
-    Only the lower triangle of M (as BLAS counts, by columns) is kept up to date in between.
+    In between only the lower triangle of M (in Fortran order, as BLAS reads it) is up to date.
     """
     blocks = []
     taken = 0
     by_columns = M.T
-    many_update: bool | None = None
-    while taken < len(V) and room > 0:
-        block = V[taken : taken + _BLOCK]
-        # The lower part is enough for vᵀMv, and half the work of a full product.
+    with_gram: bool | None = None
+    while taken < len(V) and max_updates > 0:
+        block = V[taken : taken + _BLOCK_PAIRS]
+        # The lower triangle is enough for vᵀMv, at half the cost of a full product.
         half = blas.dtrmm(1.0, by_columns, block.T, lower=1)
         q = _loops.triangle_quadratics(block, half.T, M.diagonal().copy())
-        answers = sign[taken : taken + _BLOCK]
-        if many_update is None:
-            many_update = rule.variant == "PALS" or _many(int(np.sum(answers * (b - q) < 1)))
-        if many_update or grams is not None:
-            gram = _upper_gram(block) if grams is None else grams.of(taken, block)
-            done = _loops.pair_gram_steps(gram, q, b, answers, rule, room)
+        signs = sign[taken : taken + _BLOCK_PAIRS]
+        if with_gram is None:
+            with_gram = rule.variant == "PALS" or _gram_pays(int(np.sum(signs * (b - q) < 1)))
+        if with_gram or grams is not None:
+            gram = _upper_gram(block) if grams is None else grams.get(taken, block)
+            done = _loops.pair_gram_steps(gram, q, b, signs, rule, max_updates)
         else:
-            done = _loops.pair_block_steps(block, q, b, answers, rule, room)
+            done = _loops.pair_block_steps(block, q, b, signs, rule, max_updates)
         b = done.b
-        weights = -done.steps * answers[: done.taken]
+        weights = -done.steps * signs[: done.taken]
         added, removed = _loops.signed_rows(block[: done.taken], weights)
         for direction, rows in ((1.0, added), (-1.0, removed)):
             if len(rows):
                 blas.dsyrk(direction, rows.T, beta=1.0, c=by_columns, lower=1, overwrite_c=1)
         blocks.append(done)
         updates = int(np.count_nonzero(done.steps))
-        many_update = _many(updates)
-        room -= updates
+        with_gram = _gram_pays(updates)
+        max_updates -= updates
         taken += done.taken
-    _mirror(by_columns)
+    _mirror_lower(by_columns)
     losses = np.concatenate([done.losses for done in blocks])
     steps = np.concatenate([done.steps for done in blocks])
     return Steps(taken, b, losses, steps)
 
 
-def _many(updates: int) -> bool:
-    """Say whether so many in a block make it worth knowing all its inner products (measured)."""
-    return updates > _BLOCK // 4
+def _gram_pays(updates: int) -> bool:
+    """Return whether a block with so many updates is faster with its Gram matrix (measured)."""
+    return updates > _BLOCK_PAIRS // 4
 
 
 def _upper_gram(V: FloatArray) -> FloatArray:
@@ -330,7 +328,7 @@ _TILE = 64
 _ABOVE = ~np.tri(_TILE, dtype=bool)
 
 
-def _mirror(M: FloatArray) -> None:
+def _mirror_lower(M: FloatArray) -> None:
     """Copy the lower triangle to the upper one."""
     for start in range(0, len(M), _TILE):
         stop = start + _TILE

@@ -1,4 +1,4 @@
-"""What the second-order classifiers share: a covariance of their weights."""
+"""Second-order online classifiers: those that keep a covariance of their weights."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from likewise._runtime.arrays import FloatArray
 from likewise._runtime.memory import require_memory
 from likewise._runtime.validation import at_least, either, one_of
 from likewise.online._classifier import OnlineClassifier
-from likewise.online._classifier_state import DiagonalForm
 
 
 class SecondOrderClassifier(OnlineClassifier):
-    """An online classifier that knows how sure it is of its weights."""
+    """Base class of online classifiers with a covariance Σ of the weights."""
 
     covariance: str | int
     _shared_rules: ClassVar = {
@@ -24,14 +23,13 @@ class SecondOrderClassifier(OnlineClassifier):
 
     @property
     def covariance_(self) -> FloatArray:
-        """Σ, the covariance of the weights, or only the variances if it is diagonal.
+        """Covariance Σ of the weights, or its diagonal for ``covariance="diagonal"``.
 
-        For more than two classes there is one more axis in front, for the class.
+        With more than two classes the first axis is the class.
         """
-        form = self._learned().form
-        assert form is not None
-        if not isinstance(form, DiagonalForm):
-            n_models, width = self._state.weights.shape
+        state = self._fitted_state()
+        if not state.covariance.is_diagonal:
+            n_models, width = state.weights.shape
             require_memory(8.0 * n_models * width**2, "covariance_")
-        found = form.covariance()
-        return np.asarray(found[0] if len(found) == 1 else found)
+        dense = state.covariance.dense()
+        return np.asarray(dense[0] if len(dense) == 1 else dense)

@@ -105,5 +105,5 @@ class AROW(SecondOrderClassifier):
     def _step_rule(self) -> ClassifierRule:
         return _rule(self.r, self.fit_intercept)
 
-    def _variance(self) -> float:
+    def _initial_variance(self) -> float:
         return float(self.initial_variance)

@@ -113,5 +113,5 @@ class CW(SecondOrderClassifier):
     def _step_rule(self) -> ClassifierRule:
         return _rule(self.eta, self.fit_intercept)
 
-    def _variance(self) -> float:
+    def _initial_variance(self) -> float:
         return float(self.initial_variance)

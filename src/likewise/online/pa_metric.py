@@ -19,7 +19,7 @@ from likewise._runtime.validation import (
     one_of,
     positive,
 )
-from likewise.online._learner import OnlineMetricLearner
+from likewise.online._metric_learner import OnlineMetricLearner
 from likewise.online._pair_state import Projection
 
 
@@ -167,7 +167,7 @@ class PAMetric(OnlineMetricLearner):
     def _projection(self) -> Projection:
         return self.psd if self.psd in ("each", "end") else int(self.psd)  # type: ignore[return-value]
 
-    def _first_model(self, n_features: int) -> tuple[FloatArray, float]:
+    def _initial_model(self, n_features: int) -> tuple[FloatArray, float]:
         if self.init is None:
             return np.zeros((n_features, n_features)), 0.0
         if isinstance(self.init, str):

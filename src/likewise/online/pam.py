@@ -121,5 +121,5 @@ class PAM(SecondOrderClassifier):
     def _step_rule(self) -> ClassifierRule:
         return _rule(self.variant, self.C, self.fit_intercept)
 
-    def _variance(self) -> float:
+    def _initial_variance(self) -> float:
         return float(self.initial_variance)

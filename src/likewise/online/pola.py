@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from likewise._loops import StepRule
-from likewise._runtime.arrays import Array, FloatArray, IndexArray
+from likewise._runtime.arrays import Array, FloatArray
 from likewise._runtime.validation import (
     Rule,
     at_least,
@@ -24,7 +24,7 @@ from likewise._runtime.validation import (
 from likewise.constraints import Pairs
 from likewise.kernels import KERNEL_RULES
 from likewise.online._kernel_learner import KernelMetricLearner
-from likewise.online._pair_state import PairState, Projection
+from likewise.online._pair_state import Projection
 
 
 class POLA(KernelMetricLearner):
@@ -166,24 +166,20 @@ class POLA(KernelMetricLearner):
     def _projection(self) -> Projection:
         return "each"
 
-    def _first_model(self, n_features: int) -> tuple[FloatArray, float]:
+    def _initial_model(self, n_features: int) -> tuple[FloatArray, float]:
         return np.zeros((n_features, n_features)), 0.0
 
     def _fit_passes(self, X: Array, pairs: Pairs, random: np.random.RandomState) -> Self:
-        """Sweep over the pairs until none of them has a loss above `beta`."""
-        self._state = self._begin(X.shape[1], (X, pairs))
+        """Pass over the pairs until none of them has a loss above `beta`."""
+        self._state = self._reset(X.shape[1], (X, pairs))
         worst, settled, self.n_iter_ = 0.0, False, 0
-
-        def learn(state: PairState, X: Array, index: IndexArray, sign: FloatArray) -> None:
-            nonlocal worst
-            worst = max(worst, self._sweep(state, X, index, sign, self.beta).max())
-
         while self.n_iter_ < self.max_iter and not settled:
             order = random.permutation(len(pairs)) if self.shuffle else np.arange(len(pairs))
-            worst, updates = 0.0, self.n_updates_
-            self._learn(X, Pairs(pairs.index[order], pairs.same[order]), learn)
+            shuffled = Pairs(pairs.index[order], pairs.same[order])
+            updates = self.n_updates_
+            worst = float(self._learn_pairs(X, shuffled, min_loss=self.beta).max(initial=0.0))
             self.n_iter_ += 1
-            # A sweep that changed nothing has judged every pair by the final model.
+            # A pass without updates has evaluated every pair with the final model.
             settled = self.n_updates_ == updates
         self.converged_ = bool(settled and worst <= self.beta)
         self.update_bound_ = self._update_bound(X, pairs) if self.converged_ else np.inf

@@ -13,7 +13,7 @@ import numpy as np
 
 from likewise._runtime.arrays import FloatArray
 from likewise.online._classifier import OnlineClassifier
-from likewise.online._learner import OnlineMetricLearner
+from likewise.online._metric_learner import OnlineMetricLearner
 
 Features = Mapping[Hashable, float]
 Columns = tuple[Hashable, ...]
@@ -75,7 +75,7 @@ class PairStream:
     def predict_one(self, x: tuple[Features, Features]) -> bool:
         """Return whether the two dicts of the pair are alike."""
         if self.features is None:
-            raise ValueError("This PairStream has not learned from any event yet.")
+            raise ValueError("This PairStream is not fitted yet: call learn_one first.")
         first, second = (_row(side, self.features)[None] for side in _sides(x))
         return bool(self.model.predict_pairs(first, second)[0])
 

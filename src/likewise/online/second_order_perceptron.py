@@ -98,5 +98,5 @@ class SecondOrderPerceptron(SecondOrderClassifier):
     def _step_rule(self) -> ClassifierRule:
         return _RULES[bool(self.fit_intercept)]
 
-    def _variance(self) -> float:
+    def _initial_variance(self) -> float:
         return 1 / self.a

@@ -1,4 +1,4 @@
-"""How much one pair may change an online learner: C, chosen in one pass over the pairs."""
+"""Selection of the aggressiveness parameter C of an online metric learner."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from likewise._runtime.validation import (
 )
 from likewise.constraints import Pairs, as_pairs
 from likewise.neighbors import nearest, vote
-from likewise.online._learner import OnlineMetricLearner
-from likewise.online._pair_state import Grams, advance
+from likewise.online._metric_learner import OnlineMetricLearner
+from likewise.online._pair_state import GramCache, learn_differences
 
-_CHUNK = 2048  # pairs whose differences are in memory at a time
-_MOST_NEIGHBORS = 25
+_CHUNK_PAIRS = 2048  # pairs whose differences are in memory at a time
+_MAX_NEIGHBORS = 25
 
 
 @dataclass(frozen=True, eq=False)
 class TunedC:
-    """What each C led to.
+    """Result of `tune_C`.
 
     Attributes
     ----------
     C : float
-        The best one; the smallest of equally good ones.
+        Best value; the smallest one if several are equally good.
     Cs : array of shape (n_Cs,)
-        The ones that were tried.
+        Values tried.
     losses : array of shape (n_Cs,)
         Cumulative hinge loss of one pass over the pairs.
     accuracies : array of shape (n_Cs,) or None
-        For the criterion "knn": share of rows that their neighbours' vote gets right.
+        For the criterion "knn": leave-one-out accuracy of the nearest-neighbour rule.
     n_neighbors : int array of shape (n_Cs,) or None
-        The number of neighbours with that accuracy.
+        Number of neighbours with that accuracy.
     """
 
     C: float
@@ -63,30 +63,30 @@ def tune_C(  # noqa: N802 - C is the field's name
     y: ArrayLike | None = None,
     n_jobs: int | None = None,
 ) -> TunedC:
-    """Choose C of an online learner: one pass over the pairs for all values at once.
+    """Choose C of an online metric learner: one pass over the pairs for all values at once.
 
-    Each value takes the steps that ``fit_pairs`` with ``max_iter=1, shuffle=False`` would take;
-    rows are looked up, subtracted, scaled and multiplied with each other once for all of them.
+    The model of each value is that of ``fit_pairs`` with ``max_iter=1, shuffle=False``. The
+    differences of the pairs and their Gram matrices are computed once for all values.
 
     Parameters
     ----------
     model : online metric learner with a parameter C
-        Is not changed: clones of it learn.
-    X : array-like of shape (n_rows, n_features)
-        The rows that the pairs name.
+        Not changed: clones of it are fitted.
+    X : array-like of shape (n_samples, n_features)
+        Samples.
     pairs : int array-like of shape (n_pairs, 2)
-        Row numbers, in the order in which they are learned.
+        Row numbers of the two samples of each pair, in the order in which they are learned.
     same : bool array-like of shape (n_pairs,)
-        True where the two rows are alike.
+        True for similar pairs, False for dissimilar ones.
     Cs : array-like, optional
-        Values to try; by default 13 from 1e-4 to 1e2, evenly spaced on a logarithmic scale.
+        Values to try. Default: 13 values from 1e-4 to 1e2, evenly spaced on a logarithmic scale.
     criterion : {"loss", "knn"}
-        Least cumulative loss; or best accuracy of the neighbours' vote on the rows of X, each
-        left out in turn, with the best number of neighbours from 1 to 25.
-    y : array-like of shape (n_rows,), optional
+        Smallest cumulative loss; or highest leave-one-out accuracy of the nearest-neighbour rule
+        on X, with the best number of neighbours from 1 to 25.
+    y : array-like of shape (n_samples,), optional
         Labels, for "knn".
     n_jobs : int, optional
-        Threads of the neighbour search; all cores by default.
+        Number of threads of the neighbour search. Default: all cores.
 
     Returns
     -------
@@ -120,12 +120,14 @@ def tune_C(  # noqa: N802 - C is the field's name
         X, codes, classes = check_labelled(learners[0], X, y)
     else:
         X = check_rows(learners[0], X, reset=True)
-    _learn_together(learners, X, as_pairs(pairs, same, len(X)))
+    _learn_jointly(learners, X, as_pairs(pairs, same, len(X)))
     losses = np.array([learner.cumulative_loss_ for learner in learners])
     if criterion == "loss":
         return TunedC(float(values[losses.argmin()]), values, losses)
-    votes = [_best_vote(learner._map(X), codes, len(classes), n_jobs) for learner in learners]
-    accuracies, n_neighbors = map(np.array, zip(*votes, strict=True))
+    found = [
+        _best_n_neighbors(learner._map(X), codes, len(classes), n_jobs) for learner in learners
+    ]
+    accuracies, n_neighbors = map(np.array, zip(*found, strict=True))
     return TunedC(float(values[accuracies.argmax()]), values, losses, accuracies, n_neighbors)
 
 
@@ -138,31 +140,31 @@ def _checked_values(model: Any, Cs: ArrayLike) -> FloatArray:
     return np.sort(values)
 
 
-def _learn_together(learners: list[Any], X: Array, pairs: Pairs) -> None:
-    """Take the pairs once, in order, every learner from the same differences."""
+def _learn_jointly(learners: list[Any], X: Array, pairs: Pairs) -> None:
+    """Update every learner with the same pairs in one pass."""
     first = learners[0]
-    first._state = first._begin(X.shape[1], (X, pairs))
+    first._state = first._reset(X.shape[1], (X, pairs))
     for learner in learners[1:]:
-        learner.set_params(scale=first.scale_)  # "auto" would find the same again
-        learner._state = learner._begin(X.shape[1], None)
+        learner.set_params(scale=first.scale_)  # "auto" would give the same value again
+        learner._state = learner._reset(X.shape[1], None)
     sign = np.where(pairs.same, 1.0, -1.0)
     with single_threaded_blas():
-        for start in range(0, len(pairs), _CHUNK):
-            chosen = slice(start, start + _CHUNK)
+        for start in range(0, len(pairs), _CHUNK_PAIRS):
+            chosen = slice(start, start + _CHUNK_PAIRS)
             V = first._differences(X, pairs.index[chosen])
-            grams = Grams()
+            grams = GramCache()
             for learner in learners:
                 rule, psd = learner._step_rule(), learner._projection()
-                advance(learner._state, V, sign[chosen], rule, psd, grams)
+                learn_differences(learner._state, V, sign[chosen], rule, psd, grams)
 
 
-def _best_vote(
-    rows: Array, codes: IndexArray, n_classes: int, n_jobs: int | None
+def _best_n_neighbors(
+    samples: Array, codes: IndexArray, n_classes: int, n_jobs: int | None
 ) -> tuple[float, int]:
-    """Return the best accuracy of 1 to 25 neighbours, a row not being its own, and how many."""
-    most = min(_MOST_NEIGHBORS, len(rows) - 1)
-    _, index = nearest(rows, rows, most, exclude_self=True, n_jobs=n_jobs)
+    """Return the best leave-one-out accuracy of 1 to 25 neighbours, and their number."""
+    most = min(_MAX_NEIGHBORS, len(samples) - 1)
+    _, index = nearest(samples, samples, most, exclude_self=True, n_jobs=n_jobs)
     labels = codes[index]
-    right = [np.mean(vote(labels[:, :k], n_classes)[0] == codes) for k in range(1, most + 1)]
-    best = int(np.argmax(right))
-    return float(right[best]), best + 1
+    accuracies = [np.mean(vote(labels[:, :k], n_classes)[0] == codes) for k in range(1, most + 1)]
+    best = int(np.argmax(accuracies))
+    return float(accuracies[best]), best + 1

@@ -1,0 +1,386 @@
+"""The covariance Σ of the weights of an online classifier, and its update by labelled samples.
+
+There is one Σ per model. An update adds ``τ y Σx`` to the weights and ``c x xᵀ`` to Σ⁻¹, with τ and
+c of the `ClassifierRule`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from likewise import _files, _loops
+from likewise._loops import ClassifierRule
+from likewise._loops.classifier_common import (
+    EventLearner,
+    Kind,
+    Sketch,
+    margins,
+    predicted,
+    split,
+)
+from likewise._loops.common import padded
+from likewise._runtime.arrays import FloatArray, IndexArray
+from likewise._runtime.threads import single_threaded_blas
+from likewise.online._covariance_blocks import dense_covariance, learn_in_blocks, likely_updates
+from likewise.online._samples import is_sparse, samples_in_range
+
+_NO_LIMIT = 2**62
+
+# Measured: features from which blocks of matrix products beat sample by sample.
+_BLOCK_FEATURES = 160
+
+
+class OutOfRangeError(Exception):
+    """A sample is not finite or too long; the state is no longer valid."""
+
+
+class CovarianceState(ABC):
+    """Σ of every model, in one of several representations."""
+
+    is_diagonal: ClassVar[bool] = False
+    """Whether Σ is diagonal. Then an update touches only the features that a sparse sample stores,
+    and the loops check each dense sample themselves before they learn from it."""
+
+    @abstractmethod
+    def learn(
+        self,
+        weights: FloatArray,
+        max_sqnorm: FloatArray,
+        X: Any,
+        labels: IndexArray,
+        top2: bool,
+        rule: ClassifierRule,
+    ) -> tuple[FloatArray, int]:
+        """Update weights and Σ in place with samples in order.
+
+        Returns the scores of each sample before its update, and the number of updates.
+        """
+
+    @abstractmethod
+    def dense(self) -> FloatArray:
+        """Return Σ of every model, or only its diagonal if it is diagonal."""
+
+    def event_learner(
+        self, weights: FloatArray, max_sqnorm: FloatArray, top2: bool, rule: ClassifierRule
+    ) -> EventLearner:
+        """Return a function that learns from one dense sample, without the cost of a batch."""
+
+        def learn(x: FloatArray, label: int) -> tuple[float, bool, int]:
+            if not samples_in_range(x):
+                return np.nan, False, 0
+            labels = np.array([label])
+            scores, updates = self.learn(weights, max_sqnorm, x[None], labels, top2, rule)
+            mistake = bool(predicted(scores)[0] != label)
+            return float(margins(scores, labels)[0]), mistake, updates
+
+        return learn
+
+
+@_files.record
+@dataclass
+class DiagonalCovariance(CovarianceState):
+    """A diagonal Σ: `precision` is the diagonal of Σ⁻¹, one row per model.
+
+    An empty `precision` stands for the fixed Σ = I of a first-order classifier.
+    """
+
+    precision: FloatArray
+    is_diagonal: ClassVar[bool] = True
+
+    @classmethod
+    def start(cls, n_models: int, width: int, variance: float) -> DiagonalCovariance:
+        """Return a multiple of the identity."""
+        return cls(np.full((n_models, width), 1 / variance))
+
+    @classmethod
+    def identity(cls) -> DiagonalCovariance:
+        """Return the fixed Σ = I of a first-order classifier."""
+        return cls(np.empty((0, 0)))
+
+    def learn(
+        self,
+        weights: FloatArray,
+        max_sqnorm: FloatArray,
+        X: Any,
+        labels: IndexArray,
+        top2: bool,
+        rule: ClassifierRule,
+    ) -> tuple[FloatArray, int]:
+        """Update weights and Σ in place; see `CovarianceState.learn`."""
+        if is_sparse(X):
+            return _loops.csr_events(
+                weights,
+                self.precision,
+                max_sqnorm,
+                X.data,
+                X.indices.astype(np.int32, copy=False),
+                X.indptr.astype(np.int64, copy=False),
+                X.shape[1],
+                labels,
+                top2,
+                rule,
+            )
+        scores, updates = _loops.dense_events(
+            weights, self.precision, max_sqnorm, X, labels, top2, rule
+        )
+        if updates < 0:
+            raise OutOfRangeError
+        return scores, updates
+
+    def event_learner(
+        self, weights: FloatArray, max_sqnorm: FloatArray, top2: bool, rule: ClassifierRule
+    ) -> EventLearner:
+        """Return a function that learns from one dense sample, without the cost of a batch."""
+        return _loops.event_learner(weights, self.precision, max_sqnorm, top2, rule)
+
+    def dense(self) -> FloatArray:
+        """Return the variances, one row per model."""
+        return 1 / self.precision
+
+
+@_files.record
+@dataclass
+class FactoredCovariance(CovarianceState):
+    """A full Σ = U diag(D) Uᵀ per model, which stays positive definite however long the stream."""
+
+    columns: FloatArray
+    diagonal: FloatArray
+
+    @classmethod
+    def start(cls, n_models: int, width: int, variance: float) -> FactoredCovariance:
+        """Return the factors of a multiple of the identity."""
+        return cls(np.zeros((n_models, width, padded(width))), np.full((n_models, width), variance))
+
+    def learn(
+        self,
+        weights: FloatArray,
+        max_sqnorm: FloatArray,
+        X: Any,
+        labels: IndexArray,
+        top2: bool,
+        rule: ClassifierRule,
+    ) -> tuple[FloatArray, int]:
+        """Update weights and Σ in place; see `CovarianceState.learn`."""
+        X = _to_dense(X)
+        if top2:
+            return _loops.factor_events(
+                weights, self.columns, self.diagonal, max_sqnorm, X, labels, True, _NO_LIMIT, rule
+            )
+        scores, updates = np.empty((len(X), len(weights))), 0
+        for k, binary in _binary_problems(weights, labels):
+            scores[:, k], changed = self._learn_model(k, weights, max_sqnorm, X, binary, rule)
+            updates += changed
+        return scores, updates
+
+    def _learn_model(
+        self,
+        k: int,
+        weights: FloatArray,
+        max_sqnorm: FloatArray,
+        X: FloatArray,
+        labels: IndexArray,
+        rule: ClassifierRule,
+    ) -> tuple[FloatArray, int]:
+        """Update one model: sample by sample, or in blocks where that is faster."""
+        model = slice(k, k + 1)
+        width = weights.shape[1]
+        scores, updates, taken = np.empty(len(X)), 0, 0
+
+        def one_by_one(limit: int) -> None:
+            nonlocal taken, updates
+            found, changed = _loops.factor_events(
+                weights[model],
+                self.columns[model],
+                self.diagonal[model],
+                max_sqnorm[model],
+                X[taken:],
+                labels[taken:],
+                False,
+                limit,
+                rule,
+            )
+            scores[taken : taken + len(found)] = found[:, 0]
+            taken, updates = taken + len(found), updates + changed
+
+        # Updates that cost as much as changing from the factors to a dense Σ and back.
+        break_even = width // 8
+        if width >= _BLOCK_FEATURES and len(X) > break_even:
+            with single_threaded_blas():
+                expected = np.count_nonzero(likely_updates(weights[k], X, labels, rule))
+            if expected < 2 * break_even:
+                one_by_one(break_even)
+            if taken < len(X):
+                found, changed = learn_in_blocks(
+                    weights[k],
+                    self.columns[k],
+                    self.diagonal[k],
+                    X[taken:],
+                    labels[taken:],
+                    rule,
+                )
+                scores[taken : taken + len(found)] = found
+                taken, updates = taken + len(found), updates + changed
+        if taken < len(X):
+            one_by_one(_NO_LIMIT)
+        return scores, updates
+
+    def dense(self) -> FloatArray:
+        """Return the matrices, one per model."""
+        factors = zip(self.columns, self.diagonal, strict=True)
+        return np.stack([dense_covariance(*pair) for pair in factors])
+
+
+@_files.record
+@dataclass
+class SketchedCovariance(CovarianceState):
+    """Σ⁻¹ = I/s + QᵀSᵀSQ per model, with S reduced to `rank` rows by frequent directions.
+
+    The arrays are those of a `Sketch`. Their capacity is twice the rank, so that the reduction is
+    needed only once per `rank` updates.
+    """
+
+    rank: int
+    variance: float
+    basis: FloatArray
+    spanned: IndexArray
+    rows: FloatArray
+    used: IndexArray
+    columns: FloatArray
+    diagonal: FloatArray
+    trace: FloatArray
+    sums: FloatArray
+
+    @classmethod
+    def start(cls, n_models: int, width: int, variance: float, rank: int) -> SketchedCovariance:
+        """Return the sketch of a multiple of the identity."""
+        rank = min(rank, width)
+        capacity = 2 * rank
+        return cls(
+            rank,
+            variance,
+            basis=np.zeros((n_models, capacity, width)),
+            spanned=np.zeros(n_models, dtype=np.int64),
+            rows=np.zeros((n_models, capacity, capacity)),
+            used=np.zeros(n_models, dtype=np.int64),
+            columns=np.zeros((n_models, capacity, padded(capacity))),
+            diagonal=np.full((n_models, capacity), variance),
+            trace=np.full(n_models, 1 / variance),
+            sums=np.zeros((n_models, width)),
+        )
+
+    def learn(
+        self,
+        weights: FloatArray,
+        max_sqnorm: FloatArray,
+        X: Any,
+        labels: IndexArray,
+        top2: bool,
+        rule: ClassifierRule,
+    ) -> tuple[FloatArray, int]:
+        """Update weights and Σ in place; see `CovarianceState.learn`."""
+        X = _to_dense(X)
+        if top2:
+            return self._learn_models(slice(None), weights, max_sqnorm, X, labels, True, rule)
+        scores, updates = np.empty((len(X), len(weights))), 0
+        for k, binary in _binary_problems(weights, labels):
+            model = slice(k, k + 1)
+            found, changed = self._learn_models(model, weights, max_sqnorm, X, binary, False, rule)
+            scores[:, k] = found[:, 0]
+            updates += changed
+        return scores, updates
+
+    def _learn_models(
+        self,
+        models: slice,
+        weights: FloatArray,
+        max_sqnorm: FloatArray,
+        X: FloatArray,
+        labels: IndexArray,
+        top2: bool,
+        rule: ClassifierRule,
+    ) -> tuple[FloatArray, int]:
+        parts, updates, taken = [], 0, 0
+        while taken < len(X):
+            found, changed = _loops.low_rank_events(
+                weights[models],
+                self._sketch(models),
+                max_sqnorm[models],
+                X[taken:],
+                labels[taken:],
+                top2,
+                rule,
+            )
+            parts.append(found)
+            taken, updates = taken + len(found), updates + changed
+            for k in np.flatnonzero(self.used == self.rows.shape[1]):
+                self._reduce(int(k), weights[k], rule)
+        return np.concatenate(parts), updates
+
+    def _sketch(self, models: slice) -> Sketch:
+        return Sketch(*(getattr(self, name)[models] for name in Sketch._fields))
+
+    def _reduce(self, k: int, w: FloatArray, rule: ClassifierRule) -> None:
+        """Reduce S to `rank` rows by frequent directions.
+
+        S is rotated to its principal directions, and the squared length of the first one that is
+        dropped is subtracted from all squared lengths.
+        """
+        s, Q = self.variance, self.basis[k, : self.spanned[k]]
+        S = self.rows[k, : self.used[k], : self.spanned[k]]
+        _, lengths, directions = np.linalg.svd(S, full_matrices=False)
+        dropped = lengths[self.rank] ** 2 if len(lengths) > self.rank else 0.0
+        kept = np.maximum(lengths[: self.rank] ** 2 - dropped, 0)
+        count = int(np.count_nonzero(kept))
+        kept = kept[:count]
+        # QR restores orthonormality, or rounding errors would add up over the reductions.
+        rotated, signs = np.linalg.qr((directions[:count] @ Q).T)
+        Q = (rotated * np.sign(signs.diagonal())).T
+        self.basis[k, :count] = Q
+        self.rows[k] = 0
+        np.fill_diagonal(self.rows[k, :count], np.sqrt(kept))
+        self.columns[k] = 0
+        self.diagonal[k] = s
+        self.diagonal[k, :count] = s / (1 + s * kept)
+        self.used[k] = self.spanned[k] = count
+        if rule.kind is Kind.SECOND_ORDER_PERCEPTRON:  # w = Σv, with the new Σ
+            inside, outside = split(self.sums[k], Q)
+            w[:] = s * outside + Q.T @ (self.diagonal[k, :count] * inside)
+
+    def dense(self) -> FloatArray:
+        """Return the matrices, one per model."""
+        matrices = []
+        for basis, columns, diagonal in zip(self.basis, self.columns, self.diagonal, strict=True):
+            inside = dense_covariance(columns, diagonal)
+            inside[np.diag_indices_from(inside)] -= self.variance
+            added = basis.T @ inside @ basis
+            matrices.append(self.variance * np.eye(basis.shape[1]) + (added + added.T) / 2)
+        return np.stack(matrices)
+
+
+def start_covariance(
+    n_models: int, width: int, covariance: str | int | None, variance: float
+) -> CovarianceState:
+    """Return Σ before the first event, for a value of the parameter `covariance`."""
+    match covariance:
+        case None:
+            return DiagonalCovariance.identity()
+        case "diagonal":
+            return DiagonalCovariance.start(n_models, width, variance)
+        case "full":
+            return FactoredCovariance.start(n_models, width, variance)
+    return SketchedCovariance.start(n_models, width, variance, int(covariance))
+
+
+def _to_dense(X: Any) -> FloatArray:
+    return np.ascontiguousarray(X.toarray()) if is_sparse(X) else X
+
+
+def _binary_problems(weights: FloatArray, labels: IndexArray) -> list[tuple[int, IndexArray]]:
+    """Return the number of each model, and its labels: 1 for its own class, 0 for the rest."""
+    if len(weights) == 1:
+        return [(0, labels)]
+    return [(k, (labels == k).astype(np.int64)) for k in range(len(weights))]

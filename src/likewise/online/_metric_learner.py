@@ -1,0 +1,395 @@
+"""Online metric learning: the methods and attributes that PAMetric and POLA share.
+
+The path of a batch of pairs: `partial_fit_pairs` checks it, `_learn_pairs` copies the state and
+cuts the batch into chunks, `_update` computes the differences of a chunk, and `learn_differences`
+(``_pair_state.py``) takes the steps.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import check_random_state
+
+from likewise import _files
+from likewise._loops import StepRule, pair_differences, pair_sqdist
+from likewise._loops.stream_common import LONGEST2
+from likewise._runtime.arrays import Array, BoolArray, FloatArray, IndexArray
+from likewise._runtime.threads import single_threaded_blas
+from likewise._runtime.validation import TableLike, check_finite, check_labelled, check_rows
+from likewise.base import MetricLearner, OnlineLearner, fitting
+from likewise.constraints import Pairs, as_pairs, random_pairs
+from likewise.metric import canonical_components
+from likewise.online._history import extended_history, history_entry
+from likewise.online._labels import check_labels
+from likewise.online._large_losses import FixedDifferences, learn_large_losses
+from likewise.online._pair_checks import (
+    as_bool,
+    check_label_type,
+    check_pair_shapes,
+    raise_out_of_range,
+)
+from likewise.online._pair_state import (
+    PairState,
+    Projection,
+    learn_differences,
+    learn_one_pair,
+)
+
+_CHUNK_VALUES = 1 << 20  # values of the differences that are in memory at a time (measured)
+
+
+@_files.record
+@dataclass
+class _ComponentsCache:
+    """L after the given number of updates: computed from the state, not part of it."""
+
+    n_updates: int
+    components: Array
+
+
+class OnlineMetricLearner(OnlineLearner, MetricLearner):
+    """Base class of online metric learners, which learn a matrix M and a threshold b from pairs.
+
+    A subclass defines the step size (`_step_rule`), when the constraints are applied
+    (`_projection`) and where learning starts (`_initial_model`).
+    """
+
+    scale: str | float
+    memory: int
+    n_pairs: int | None
+    max_iter: int | None
+    shuffle: bool
+    record_every: int | None
+    random_state: Any
+    _state: PairState
+    _components_cache: _ComponentsCache
+    _recent_samples: Array
+    _recent_labels: Array
+    _scale_equivariant: ClassVar[bool] = True
+
+    # -- defined by subclasses -------------------------------------------------------------------
+
+    def _step_rule(self) -> StepRule:
+        raise NotImplementedError
+
+    def _projection(self) -> Projection:
+        raise NotImplementedError
+
+    def _initial_model(self, n_features: int) -> tuple[FloatArray, float]:
+        """Return M, for the user's X, and b before the first event."""
+        raise NotImplementedError
+
+    # -- overridden where M is over other coordinates than the features --------------------------
+
+    def _initial_state(self, n_features: int, scale: float) -> PairState:
+        M, b = self._initial_model(n_features)
+        return PairState.start(M / scale**2, b, self._projection())
+
+    def _squared_lengths(self, X: Array, index: IndexArray) -> FloatArray:
+        """Return the squared length of each difference, before any scaling."""
+        return pair_sqdist(X, *np.ascontiguousarray(index.T))
+
+    def _update(
+        self,
+        state: PairState,
+        X: Array,
+        index: IndexArray,
+        sign: FloatArray,
+        min_loss: float = 0.0,
+    ) -> FloatArray:
+        """Update `state` in place with pairs of rows of X.
+
+        Returns the hinge loss of each pair before its update. Losses up to `min_loss` cause no
+        update.
+        """
+        V = self._differences(X, index)
+        rule, psd = self._step_rule(), self._projection()
+        if min_loss > 0:
+            return learn_large_losses(state, FixedDifferences(V), sign, rule, psd, min_loss)
+        return learn_differences(state, V, sign, rule, psd)
+
+    def _update_with_one(
+        self, state: PairState, first: FloatArray, second: FloatArray, sign: float
+    ) -> float:
+        """Update `state` with one pair; return its loss, NaN if the difference is out of range."""
+        return learn_one_pair(
+            state, first, second, self.scale_, sign, self._step_rule(), self._projection()
+        )
+
+    def _matrix(self) -> FloatArray:
+        """Return M over the coordinates that `components_` has columns for."""
+        return self._fitted_state().dense()
+
+    # -- learning --------------------------------------------------------------------------------
+
+    def learn_pair(self, a: ArrayLike, b: ArrayLike, same: bool | int) -> float:
+        """Update the model with one pair and return its hinge loss before the update.
+
+        Parameters
+        ----------
+        a, b : array-like of shape (n_features,)
+            The two samples of the pair.
+        same : bool
+            True (or 1) for a similar pair, False (or -1) for a dissimilar one.
+
+        Returns
+        -------
+        float
+            0 if the pair was right by the margin.
+        """
+        try:
+            first, second = np.asarray(a, np.float64, "C"), np.asarray(b, np.float64, "C")
+        except (TypeError, ValueError):
+            raise ValueError("a and b must be numbers, but one of them is not.") from None
+        if same is not True and same is not False:
+            same = as_bool(same)
+        try:
+            state = self._state
+        except AttributeError:
+            check_pair_shapes(first, second, None)
+            self._check_parameters()
+            state = self._reset(first.size, None)
+        if not first.shape == second.shape == (self.n_features_in_,):
+            check_pair_shapes(first, second, self.n_features_in_)
+        loss = self._update_with_one(state, first, second, 1.0 if same else -1.0)
+        if loss != loss:
+            raise_out_of_range(first - second, self.scale_)
+        self._state = state
+        if self.record_every and state.n_events % self.record_every == 0:
+            self._append_history([history_entry(state)])
+        return loss
+
+    def partial_fit_pairs(self, X: TableLike, pairs: ArrayLike, same: ArrayLike) -> Self:
+        """Update the model with pairs in the given order: `learn_pair` on each, but faster.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples; those in no pair are ignored.
+        pairs : int array-like of shape (n_pairs, 2)
+            Row numbers of the two samples of each pair.
+        same : bool array-like of shape (n_pairs,)
+            True for similar pairs, False for dissimilar ones.
+
+        Returns
+        -------
+        self
+            If an error is raised, the model is as it was before the call.
+        """
+        self._check_parameters()
+        # The differences show what is not finite: X, which may be large, is not scanned for it.
+        X = check_rows(self, X, reset=not hasattr(self, "_state"), finite=not self._linear)
+        self._learn_pairs(X, as_pairs(pairs, same, len(X)))
+        return self
+
+    def partial_fit(self, X: TableLike, y: ArrayLike) -> Self:
+        """Update the model with labelled samples, each paired with the last `memory` samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples, in the order of the stream. The oldest partner of a sample comes first.
+        y : array-like of shape (n_samples,)
+            Labels.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        samples = check_rows(self, X, reset=not hasattr(self, "_state"))
+        labels = np.asarray(y)
+        check_labels(labels, len(samples))
+        check_label_type(labels, getattr(self, "_recent_labels", labels))
+        n_recent = 0
+        if hasattr(self, "_recent_samples"):
+            n_recent = len(self._recent_samples)
+            samples = np.concatenate([self._recent_samples, samples]).astype(
+                samples.dtype, copy=False
+            )
+            labels = np.concatenate([self._recent_labels, labels])
+        newer = np.repeat(np.arange(n_recent, len(samples)), self.memory)
+        older = newer - np.tile(np.arange(self.memory, 0, -1), len(samples) - n_recent)
+        newer, older = newer[older >= 0], older[older >= 0]
+        index = np.column_stack([older, newer])
+        self._learn_pairs(samples, Pairs(index, labels[older] == labels[newer]))
+        self._recent_samples = samples[-self.memory :].copy()
+        self._recent_labels = labels[-self.memory :].copy()
+        return self
+
+    @fitting
+    def fit(self, X: TableLike, y: ArrayLike) -> Self:
+        """Learn a new model from class labels: random pairs, in several passes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Labels of at least two classes.
+
+        Returns
+        -------
+        self
+        """
+        X, codes, classes = check_labelled(self, X, y)
+        random = check_random_state(self.random_state)
+        n_pairs = self.n_pairs or 40 * len(classes) * (len(classes) - 1)
+        return self._fit_passes(X, random_pairs(codes, n_pairs, random_state=random), random)
+
+    @fitting
+    def fit_pairs(self, X: TableLike, pairs: ArrayLike, same: ArrayLike) -> Self:
+        """Learn a new model from pairs, in several passes.
+
+        Parameters
+        ----------
+        X, pairs, same
+            As in `partial_fit_pairs`.
+
+        Returns
+        -------
+        self
+        """
+        X = check_rows(self, X, reset=True)
+        return self._fit_passes(
+            X, as_pairs(pairs, same, len(X)), check_random_state(self.random_state)
+        )
+
+    def predict_pairs(self, A: TableLike, B: TableLike) -> BoolArray:
+        """Predict whether each row of `A` is similar to the same row of `B`.
+
+        Parameters
+        ----------
+        A, B : array-like of shape (n_pairs, n_features)
+            The two samples of each pair.
+
+        Returns
+        -------
+        bool array of shape (n_pairs,)
+            ``pair_distance(A, B) <= threshold_``.
+        """
+        return np.asarray(self.pair_distance(A, B) <= self.threshold_)
+
+    # -- fitted attributes -----------------------------------------------------------------------
+
+    @property
+    def components_(self) -> Array:  # type: ignore[override]
+        """L of the constrained model: computed on demand and cached until the next update."""
+        state, cache = self._fitted_state(), self._components_cache
+        if cache.n_updates != state.n_updates or cache.components.dtype.name != self._dtype:
+            with single_threaded_blas():
+                components = canonical_components(self._matrix()) * self.scale_
+            cache.components = components.astype(self._dtype)
+            cache.n_updates = state.n_updates
+        return cache.components
+
+    @property
+    def b_(self) -> float:
+        """Threshold b of the unconstrained model, on squared distances."""
+        return self._fitted_state().b
+
+    @property
+    def threshold_(self) -> float:
+        """Largest distance of a pair that is predicted similar: ``√max(1, b)``."""
+        return float(max(1.0, self._fitted_state().b) ** 0.5)
+
+    @property
+    def cumulative_loss_(self) -> float:
+        """Sum of the hinge losses before each update."""
+        return self._fitted_state().cumulative_loss
+
+    # -- implementation --------------------------------------------------------------------------
+
+    def _fitted_state(self) -> PairState:
+        super()._fitted_state()
+        return self._state
+
+    def _learn_batch(self, batch: tuple[Any, ...]) -> None:
+        if len(batch) == 3:
+            self.partial_fit_pairs(*batch)
+        else:
+            super()._learn_batch(batch)
+
+    def _reset(self, n_features: int, pairs: tuple[Array, Pairs] | None) -> PairState:
+        """Forget what was fitted and return the initial state.
+
+        ``scale="auto"`` is computed from `pairs`; a stream has none, and the scale is then 1.
+        """
+        scale = 1.0 if isinstance(self.scale, str) else float(self.scale)
+        if pairs is not None and self.scale == "auto":
+            X, (index, same) = pairs
+            scale = _auto_scale(self._squared_lengths(X, index), same)
+        state = self._initial_state(n_features, scale)
+        self.n_features_in_ = n_features
+        self.scale_ = scale
+        self._dtype = "float64"
+        for name in ("_recent_samples", "_recent_labels", "history_"):
+            self.__dict__.pop(name, None)
+        self._components_cache = _ComponentsCache(-1, np.empty((0, 0)))
+        return state
+
+    def _fit_passes(self, X: Array, pairs: Pairs, random: np.random.RandomState) -> Self:
+        """Make `max_iter` passes over the pairs, or as many as the paper's protocol does."""
+        self._state = self._reset(X.shape[1], (X, pairs))
+        wanted = min(len(X) * (len(X) - 2) // 40, 50 * len(pairs))
+        passes = self.max_iter or max(2, -(-wanted // len(pairs)))
+        for _ in range(passes):
+            order = random.permutation(len(pairs)) if self.shuffle else np.arange(len(pairs))
+            self._learn_pairs(X, Pairs(pairs.index[order], pairs.same[order]))
+        self.n_iter_ = passes
+        return self
+
+    def _learn_pairs(self, X: Array, pairs: Pairs, min_loss: float = 0.0) -> FloatArray:
+        """Update the model with pairs in order and return the loss of each before its update.
+
+        A copy of the state is updated and stored only at the end: an error changes nothing.
+        """
+        fitted = hasattr(self, "_state")
+        state = deepcopy(self._state) if fitted else self._reset(X.shape[1], None)
+        sign = np.where(pairs.same, 1.0, -1.0)
+        losses, records = np.empty(len(pairs)), []
+        chunk = max(256, _CHUNK_VALUES // X.shape[1])
+        stride = self.record_every or chunk
+        start = 0
+        with single_threaded_blas():
+            while start < len(pairs):
+                stop = min(start + min(chunk, stride - state.n_events % stride), len(pairs))
+                part = slice(start, stop)
+                losses[part] = self._update(state, X, pairs.index[part], sign[part], min_loss)
+                if self.record_every and state.n_events % stride == 0:
+                    records.append(history_entry(state))
+                start = stop
+        self._state = state
+        self._dtype = X.dtype.name
+        self._append_history(records)
+        return losses
+
+    def _differences(self, X: Array, index: IndexArray) -> FloatArray:
+        V, max_sqnorm = pair_differences(X, index, self.scale_)
+        if not max_sqnorm <= LONGEST2:
+            check_finite(X, "X")
+            raise_out_of_range(V / self.scale_, self.scale_)
+        return V
+
+    def _append_history(self, records: list[tuple[float, ...]]) -> None:
+        if self.record_every:
+            self.history_ = extended_history(getattr(self, "history_", None), records)
+
+
+def _auto_scale(squared_lengths: FloatArray, same: BoolArray) -> float:
+    """Return the factor that makes the median squared length of the similar pairs 1."""
+    for chosen in (squared_lengths[same], squared_lengths):
+        median = float(np.median(chosen[chosen > 0])) if (chosen > 0).any() else 0.0
+        if median == np.inf:
+            raise ValueError(
+                "Samples of X differ by more than 1e150, but only smaller differences can be "
+                "learned from."
+            )
+        if median:
+            return float(median**-0.5)
+    return 1.0

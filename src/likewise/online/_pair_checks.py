@@ -1,0 +1,45 @@
+"""Checks of the pairs and labels that an online metric learner is given."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any, NoReturn
+
+import numpy as np
+
+from likewise._loops.stream_common import LONGEST2
+from likewise._runtime.arrays import Array, FloatArray
+
+
+def check_pair_shapes(first: FloatArray, second: FloatArray, n_features: int | None) -> None:
+    """Raise an error unless both are vectors of `n_features`, or of one length if that is None."""
+    expected = first.size if n_features is None else n_features
+    if not first.shape == second.shape == (max(expected, 1),):
+        raise ValueError(
+            f"a and b have shapes {first.shape} and {second.shape}, but two vectors of "
+            f"{'the same length' if n_features is None else f'{n_features} features'} are needed."
+        )
+
+
+def check_label_type(labels: Array, known: Array) -> None:
+    """Raise an error if one of the arrays holds text and the other numbers."""
+    if (labels.dtype.kind in "US") != (known.dtype.kind in "US"):
+        raise ValueError(
+            f"y holds {labels.dtype} labels, but earlier ones were {known.dtype}: text and numbers "
+            "cannot be compared."
+        )
+
+
+def as_bool(same: Any) -> bool:
+    """Return whether a pair is similar, given as a boolean or as 1 or -1."""
+    if isinstance(same, bool | np.bool_) or (isinstance(same, numbers.Real) and same in (1, -1)):
+        return bool(same == 1)
+    raise ValueError(f"same={same!r} is not allowed: only True, False, 1 and -1 are.")
+
+
+def raise_out_of_range(differences: FloatArray, scale: float) -> NoReturn:
+    """Raise an error about differences that are not finite, or too large once scaled."""
+    raise ValueError(
+        f"A pair differs by {np.abs(differences).max():.3g}, but only finite differences up to "
+        f"{LONGEST2**0.5 / scale:.0e} can be learned from."
+    )
