@@ -129,7 +129,7 @@ def test_batch_ends_with_a_model_that_separates(gamma, form, beta):
 def test_batch_learns_only_from_losses_above_beta():
     X, pairs, same = stream(n=40)
     model = lw.POLA(beta=0.8, scale=1.0, shuffle=False, max_iter=3)
-    with pytest.warns(ConvergenceWarning, match="3 sweeps .* above beta=0.8"):
+    with pytest.warns(ConvergenceWarning, match="pass 3 .* above beta=0.8"):
         model.fit_pairs(X, pairs, same)
     M, b, updates, total = np.zeros((4, 4)), 0.0, 0, 0.0
     for (i, j), y in zip(np.tile(pairs, (3, 1)), np.tile(np.where(same, 1, -1), 3), strict=True):

@@ -1,4 +1,4 @@
-"""Metrics and classifiers learned from a stream, one judgement at a time."""
+"""Online learners: metrics from a stream of pairs, classifiers from a stream of samples."""
 
 from typing import TYPE_CHECKING
 

@@ -13,49 +13,53 @@ from likewise.online._second_order import SecondOrderClassifier
 
 @lru_cache
 def _rule(r: float, bias: bool) -> ClassifierRule:
-    """Return the rule; kept, because making it again would cost a good part of one event."""
+    """Return the rule, cached: creating it takes a good part of the time of one event."""
     return ClassifierRule(Kind.REGULARISED, r, bias=float(bias))
 
 
 class AROW(SecondOrderClassifier):
-    r"""Adaptive regularisation of weights: confidence grows with every row, and noise is forgiven.
+    r"""Adaptive regularisation of weights (AROW), a second-order online linear classifier.
+
+    It learns from a stream of labelled samples. Each update minimises a regularised squared hinge
+    loss of the sample, without forcing it to be right. The first choice for noisy labels and
+    correlated features.
 
     With y = ±1, the margin :math:`m = y\,(w \cdot x)`, the loss :math:`\ell = \max(0, 1 - m)`,
-    :math:`g = \Sigma x` and :math:`u = x^\top \Sigma x`, a row with a loss causes
+    :math:`g = \Sigma x` and :math:`u = x^\top \Sigma x`, a sample with a positive loss causes
     :math:`w \leftarrow w + \frac{\ell}{u + r} y g` and
     :math:`\Sigma^{-1} \leftarrow \Sigma^{-1} + \frac{1}{r} x x^\top`.
 
     Parameters
     ----------
     r : float
-        How much less than at once each row is believed: large where labels are noisy.
+        Regularisation: larger values make smaller updates, for noisier labels.
     covariance : {"full", "diagonal"} or int
-        What is kept of the covariance Σ of the weights: all, the variances only, or what a sketch
-        of so many rows can tell of its inverse.
+        Which covariance Σ of the weights is kept: the full matrix, only its diagonal, or, for a
+        number, a sketch of its inverse with this many rows.
     initial_variance : float
-        Σ is this multiple of the identity before the first event.
+        Variance of every weight before the first event: Σ is this multiple of the identity.
     multiclass : {"ovr", "top2"}
-        More than two classes: a model a class against the rest, or the label against the best
-        wrong class.
+        With more than two classes: "ovr" learns one model per class against the rest; "top2"
+        updates the model of the label and that of the highest-scoring other class.
     fit_intercept : bool
-        Whether every row has one more feature, which is 1.
+        Whether to learn an intercept, as the weight of a constant feature of value 1.
     max_iter : int
-        Passes of `fit`; a stream has one by itself.
+        Number of passes of `fit`. A stream is a single pass.
     shuffle : bool
-        Whether each pass of `fit` takes the rows in a new random order.
+        Whether each pass of `fit` takes the samples in a new random order.
     random_state : int, RandomState or None
-        Decides the order.
+        Seed of the random order.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
-        The labels in sorted order.
+        Labels in sorted order.
     coef_, intercept_ : arrays of shape (n_models, n_features) and (n_models,)
-        The weights; one model for two classes, else one a class.
+        Weights and intercepts: one model for two classes, else one model per class.
     covariance_ : array of shape (n_features, n_features) or (n_features,)
-        Σ, or its diagonal; with one more axis in front for more than two classes.
+        Σ, or its diagonal. With more than two classes the first axis is the class.
     n_events_, n_updates_, mistakes_ : int
-        Rows seen, changes of a model, rows that were predicted wrongly before they were learned.
+        Samples seen, updates of a model, samples predicted wrongly before the update with them.
     cumulative_error_ : float
         ``mistakes_ / n_events_``.
 

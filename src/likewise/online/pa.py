@@ -15,15 +15,19 @@ _KINDS = {"PA": Kind.HARD, "PA-I": Kind.CAPPED, "PA-II": Kind.SOFT}
 
 @lru_cache
 def _rule(variant: str, C: float, bias: bool) -> ClassifierRule:
-    """Return the rule; kept, because making it again would cost a good part of one event."""
+    """Return the rule, cached: creating it takes a good part of the time of one event."""
     return ClassifierRule(_KINDS[variant], C, bias=float(bias))
 
 
 class PA(OnlineClassifier):
-    r"""Passive-aggressive classifier: each row corrects the weights as little as it must.
+    r"""Passive-aggressive (PA) online linear classifier.
+
+    It learns from a stream of labelled samples. Each update is the smallest change of the weights
+    that classifies the sample correctly with margin 1; PA-I and PA-II limit it. Fast and simple:
+    for sparse data such as text, and as a first-order baseline.
 
     With y = ±1, the margin :math:`m = y\,(w \cdot x)` and the loss :math:`\ell = \max(0, 1 - m)`,
-    a row with a loss causes :math:`w \leftarrow w + \tau y x`, with
+    a sample with a positive loss causes :math:`w \leftarrow w + \tau y x`, with
 
     ======= ===================================================
     variant step τ
@@ -36,29 +40,29 @@ class PA(OnlineClassifier):
     Parameters
     ----------
     variant : {"PA", "PA-I", "PA-II"}
-        How large a step is.
+        Step size, see the table.
     C : float
-        How much one row may change the weights: small where labels are noisy.
+        Aggressiveness: the limit of a step. Smaller for noisier labels; "PA" does not use it.
     multiclass : {"ovr", "top2"}
-        More than two classes: a model a class against the rest, or the label against the best
-        wrong class.
+        With more than two classes: "ovr" learns one model per class against the rest; "top2"
+        updates the model of the label and that of the highest-scoring other class.
     fit_intercept : bool
-        Whether every row has one more feature, which is 1.
+        Whether to learn an intercept, as the weight of a constant feature of value 1.
     max_iter : int
-        Passes of `fit`; a stream has one by itself.
+        Number of passes of `fit`. A stream is a single pass.
     shuffle : bool
-        Whether each pass of `fit` takes the rows in a new random order.
+        Whether each pass of `fit` takes the samples in a new random order.
     random_state : int, RandomState or None
-        Decides the order.
+        Seed of the random order.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
-        The labels in sorted order.
+        Labels in sorted order.
     coef_, intercept_ : arrays of shape (n_models, n_features) and (n_models,)
-        The weights; one model for two classes, else one a class.
+        Weights and intercepts: one model for two classes, else one model per class.
     n_events_, n_updates_, mistakes_ : int
-        Rows seen, changes of a model, rows that were predicted wrongly before they were learned.
+        Samples seen, updates of a model, samples predicted wrongly before the update with them.
     cumulative_error_ : float
         ``mistakes_ / n_events_``.
 

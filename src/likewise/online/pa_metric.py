@@ -25,17 +25,20 @@ from likewise.online._pair_state import Projection
 
 @lru_cache
 def _rule(variant: str, C: float, tolerance: float) -> StepRule:
-    """Return the rule; kept, because making it again would cost a good part of one event."""
+    """Return the rule, cached: creating it takes a good part of the time of one event."""
     return StepRule(variant, C, 0.0, tolerance)
 
 
 class PAMetric(OnlineMetricLearner):
-    r"""Passive-aggressive metric learning: each pair corrects the metric as little as it must.
+    r"""Passive-aggressive (PA) online metric learning from similar and dissimilar pairs.
 
-    The model is a matrix M and a threshold b on squared distances. With the difference v of a
-    pair and y = +1 for *same*, -1 for *different*, its signed loss is
-    :math:`p = 1 - y\,(b - v^\top M v)`. If the pair is wrong, or right by less than the margin 1,
-    then :math:`M \leftarrow M - \tau y\, v v^\top` and :math:`b \leftarrow b + \tau y`, with
+    Each update is the smallest change of the matrix M and of the threshold b, in Frobenius norm,
+    that gives the pair margin 1; PA-I and PA-II limit it. For streams of judgements, noisy ones
+    included, and wherever the state must not grow.
+
+    With the difference v of a pair and y = +1 for a similar pair, -1 for a dissimilar one, the
+    signed loss is :math:`p = 1 - y\,(b - v^\top M v)`. If it is positive, then
+    :math:`M \leftarrow M - \tau y\, v v^\top` and :math:`b \leftarrow b + \tau y`, with
     :math:`s = 1 + \lVert v \rVert^4` and
 
     ======= =========================================
@@ -50,47 +53,50 @@ class PAMetric(OnlineMetricLearner):
     Parameters
     ----------
     variant : {"PA", "PA-I", "PA-II", "PALS"}
-        How large a step is.
+        Step size, see the table.
     C : float
-        How much one pair may change the model: small where answers are noisy.
+        Aggressiveness: the limit of a step. Smaller for noisier judgements; "PA" does not use it.
     psd : {"end", "each"} or int
-        When M is projected on the metrics (positive semi-definite matrices) and b on [1, ∞):
-        only when the metric is asked for, after each update, or after every so many.
+        When M is projected onto the positive semidefinite matrices and b onto [1, ∞): only in the
+        fitted attributes ("end", called (−) in the paper), after each update ("each", called (+)),
+        or after every n updates.
     tolerance : float
-        Steps smaller than this are left out.
+        Steps smaller than this are skipped.
     init : None, "identity", (M, b) or fitted metric
-        Where learning starts: at zero, at the Euclidean metric with b = 1, or at a given model.
+        Initial model: M = 0 and b = 0, the Euclidean metric with b = 1, or a given model.
     scale : "auto" or float
-        What X is multiplied by inside, since the margin 1 fixes a scale. "auto" makes the median
-        squared distance of the *same* pairs 1 in `fit` and `fit_pairs`; a stream has no such
-        median, and "auto" is then 1.
+        Factor that X is multiplied by internally, since the margin 1 fixes a scale. "auto" makes
+        the median squared distance of the similar pairs 1 in `fit` and `fit_pairs`; in a stream,
+        where this median is unknown, it is 1.
     memory : int
-        How many of the last rows each row given to `partial_fit` is paired with.
+        Number of latest samples that each sample given to `partial_fit` is paired with.
     n_pairs : int, optional
-        Random pairs that `fit` draws; by default 40 c (c - 1) for c classes, as in the paper.
+        Number of random pairs that `fit` draws. Default: 40 c (c - 1) for c classes, as in the
+        paper.
     max_iter : int, optional
-        Passes of `fit` and `fit_pairs` over the pairs. By default the paper's protocol: at least
-        two, then on until min(n (n - 2)/40, 50 n_pairs) pairs were seen.
+        Number of passes of `fit` and `fit_pairs` over the pairs. Default: the paper's protocol, at
+        least two passes and then more until min(n (n - 2)/40, 50 n_pairs) pairs were seen.
     shuffle : bool
         Whether each pass takes the pairs in a new random order.
     record_every : int, optional
-        Write the predictive error and the effective dimension into `history_` every so many
-        pairs.
+        Number of pairs after which the predictive error and the effective dimension are written
+        into `history_`. Default: never.
     random_state : int, RandomState or None
-        Decides the pairs and their order.
+        Seed of the pairs that `fit` draws and of their order.
 
     Attributes
     ----------
     components_ : array of shape (n_features, n_features)
         L of the metric, for the user's X.
     b_, threshold_ : float
-        The raw b on squared distances; the decision threshold on distances, √max(1, b).
+        The unconstrained b, on squared distances; the decision threshold on distances,
+        √max(1, b).
     n_events_, n_updates_, mistakes_ : int
-        Pairs seen, pairs that changed the model, pairs that the raw model got wrong before.
+        Pairs seen, updates, pairs predicted wrongly by the unconstrained model before the update.
     cumulative_loss_ : float
         Sum of the hinge losses before each update.
     scale_ : float
-        What X is multiplied by inside.
+        Factor that X is multiplied by internally.
     history_ : dict of arrays
         With `record_every`: n_events, predictive_error and effective_dimension.
 
@@ -184,5 +190,5 @@ class PAMetric(OnlineMetricLearner):
         if not np.isfinite(M).all() or not np.isfinite(b):
             raise ValueError("init holds NaN or infinity, but M and b must be finite.")
         if not np.allclose(M, M.T, rtol=1e-8, atol=0):
-            raise ValueError("init has a matrix that is not symmetric, but M must be.")
+            raise ValueError("init has a matrix M that is not symmetric, but it must be.")
         return M.astype(np.float64), b

@@ -15,15 +15,19 @@ _KINDS = {"PAM": Kind.HARD, "PAM-I": Kind.CAPPED, "PAM-II": Kind.SOFT}
 
 @lru_cache
 def _rule(variant: str, C: float, bias: bool) -> ClassifierRule:
-    """Return the rule; kept, because making it again would cost a good part of one event."""
+    """Return the rule, cached: creating it takes a good part of the time of one event."""
     return ClassifierRule(_KINDS[variant], C, bias=float(bias))
 
 
 class PAM(SecondOrderClassifier):
-    r"""Passive-aggressive Mahalanobis classifier: corrections are small in the data's own metric.
+    r"""Passive-aggressive Mahalanobis (PAM) classifier, a second-order online linear classifier.
+
+    It learns from a stream of labelled samples. Each update is the smallest change of the weights,
+    in the Mahalanobis norm of the samples learned so far, that classifies the sample correctly with
+    margin 1; PAM-I and PAM-II limit it. For correlated features.
 
     With y = ±1, the margin :math:`m = y\,(w \cdot x)`, the loss :math:`\ell = \max(0, 1 - m)`,
-    :math:`g = \Sigma x` and :math:`u = x^\top \Sigma x`, a row with a loss causes
+    :math:`g = \Sigma x` and :math:`u = x^\top \Sigma x`, a sample with a positive loss causes
     :math:`w \leftarrow w + \tau y g` and
     :math:`\Sigma^{-1} \leftarrow \Sigma^{-1} + x x^\top`, with
 
@@ -38,36 +42,36 @@ class PAM(SecondOrderClassifier):
     Parameters
     ----------
     variant : {"PAM", "PAM-I", "PAM-II"}
-        How large a step is.
+        Step size, see the table.
     C : float
-        How much one row may change the weights: small where labels are noisy.
+        Aggressiveness: the limit of a step. Smaller for noisier labels; "PAM" does not use it.
     covariance : {"full", "diagonal"} or int
-        What is kept of the covariance Σ of the weights: all, the variances only, or what a sketch
-        of so many rows can tell of its inverse.
+        Which covariance Σ of the weights is kept: the full matrix, only its diagonal, or, for a
+        number, a sketch of its inverse with this many rows.
     initial_variance : float
-        Σ is this multiple of the identity before the first event.
+        Variance of every weight before the first event: Σ is this multiple of the identity.
     multiclass : {"ovr", "top2"}
-        More than two classes: a model a class against the rest, or the label against the best
-        wrong class.
+        With more than two classes: "ovr" learns one model per class against the rest; "top2"
+        updates the model of the label and that of the highest-scoring other class.
     fit_intercept : bool
-        Whether every row has one more feature, which is 1.
+        Whether to learn an intercept, as the weight of a constant feature of value 1.
     max_iter : int
-        Passes of `fit`; a stream has one by itself.
+        Number of passes of `fit`. A stream is a single pass.
     shuffle : bool
-        Whether each pass of `fit` takes the rows in a new random order.
+        Whether each pass of `fit` takes the samples in a new random order.
     random_state : int, RandomState or None
-        Decides the order.
+        Seed of the random order.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
-        The labels in sorted order.
+        Labels in sorted order.
     coef_, intercept_ : arrays of shape (n_models, n_features) and (n_models,)
-        The weights; one model for two classes, else one a class.
+        Weights and intercepts: one model for two classes, else one model per class.
     covariance_ : array of shape (n_features, n_features) or (n_features,)
-        Σ, or its diagonal; with one more axis in front for more than two classes.
+        Σ, or its diagonal. With more than two classes the first axis is the class.
     n_events_, n_updates_, mistakes_ : int
-        Rows seen, changes of a model, rows that were predicted wrongly before they were learned.
+        Samples seen, updates of a model, samples predicted wrongly before the update with them.
     cumulative_error_ : float
         ``mistakes_ / n_events_``.
 

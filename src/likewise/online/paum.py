@@ -15,45 +15,48 @@ from likewise.online._classifier import OnlineClassifier
 def _rule(
     eta: float, positive_margin: float, negative_margin: float, R: float | None, bias: bool
 ) -> ClassifierRule:
-    """Return the rule; kept, because making it again would cost a good part of one event."""
+    """Return the rule, cached: creating it takes a good part of the time of one event."""
     return ClassifierRule(Kind.UNEVEN, eta, positive_margin, negative_margin, R or 0.0, float(bias))
 
 
 class PAUM(OnlineClassifier):
-    r"""Perceptron with uneven margins: one class is kept farther from the boundary than the other.
+    r"""Perceptron algorithm with uneven margins (PAUM), an online linear classifier.
 
-    With y = ±1, a row with :math:`y\,(w \cdot x + b) \le \tau_y` causes
+    It learns from a stream of labelled samples. A sample whose margin does not exceed that of its
+    class is added to the weights. For imbalanced classes: give the rare one the larger margin.
+
+    With y = ±1, a sample with :math:`y\,(w \cdot x + b) \le \tau_y` causes
     :math:`w \leftarrow w + \eta y x` and :math:`b \leftarrow b + \eta y R^2`.
-    Top two classes, the margin between them has to be above :math:`\tau_+ + \tau_-`.
+    With ``multiclass="top2"`` the required margin is :math:`\tau_+ + \tau_-`.
 
     Parameters
     ----------
     positive_margin, negative_margin : float
-        τ₊ and τ₋: where one class is rare, give it the larger margin.
+        τ₊ and τ₋, the margins of the second and of the first class.
     eta : float
-        η, the size of a step.
+        Learning rate η.
     R : float, optional
-        The length of the longest row; by default of the longest so far.
+        Length of the longest sample. Default: that of the longest sample so far.
     multiclass : {"ovr", "top2"}
-        More than two classes: a model a class against the rest, or the label against the best
-        wrong class.
+        With more than two classes: "ovr" learns one model per class against the rest; "top2"
+        updates the model of the label and that of the highest-scoring other class.
     fit_intercept : bool
-        Whether there is a threshold b, which moves by η y R²; without it b is 0.
+        Whether to learn an intercept b, whose step is η y R²; otherwise b is 0.
     max_iter : int
-        Passes of `fit`; a stream has one by itself.
+        Number of passes of `fit`. A stream is a single pass.
     shuffle : bool
-        Whether each pass of `fit` takes the rows in a new random order.
+        Whether each pass of `fit` takes the samples in a new random order.
     random_state : int, RandomState or None
-        Decides the order.
+        Seed of the random order.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
-        The labels in sorted order.
+        Labels in sorted order.
     coef_, intercept_ : arrays of shape (n_models, n_features) and (n_models,)
-        The weights; one model for two classes, else one a class.
+        Weights and intercepts: one model for two classes, else one model per class.
     n_events_, n_updates_, mistakes_ : int
-        Rows seen, changes of a model, rows that were predicted wrongly before they were learned.
+        Samples seen, updates of a model, samples predicted wrongly before the update with them.
     cumulative_error_ : float
         ``mistakes_ / n_events_``.
 

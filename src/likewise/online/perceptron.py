@@ -12,7 +12,10 @@ _RULES = {bias: ClassifierRule(Kind.PERCEPTRON, bias=float(bias)) for bias in (F
 
 
 class Perceptron(OnlineClassifier):
-    r"""Perceptron: a row that is predicted wrongly is added to the weights, with its sign.
+    r"""Rosenblatt's perceptron, an online linear classifier.
+
+    It learns from a stream of labelled samples. A sample that is predicted wrongly is added to the
+    weights, with its sign. The baseline of online classifiers: it has no parameter to tune.
 
     With y = ±1 and the score :math:`s = w \cdot x`, a mistake causes :math:`w \leftarrow w + y x`.
     A score of 0 predicts the first class.
@@ -20,25 +23,25 @@ class Perceptron(OnlineClassifier):
     Parameters
     ----------
     multiclass : {"ovr", "top2"}
-        More than two classes: a model a class against the rest, or the label against the best
-        wrong class.
+        With more than two classes: "ovr" learns one model per class against the rest; "top2"
+        updates the model of the label and that of the highest-scoring other class.
     fit_intercept : bool
-        Whether every row has one more feature, which is 1.
+        Whether to learn an intercept, as the weight of a constant feature of value 1.
     max_iter : int
-        Passes of `fit`; a stream has one by itself.
+        Number of passes of `fit`. A stream is a single pass.
     shuffle : bool
-        Whether each pass of `fit` takes the rows in a new random order.
+        Whether each pass of `fit` takes the samples in a new random order.
     random_state : int, RandomState or None
-        Decides the order.
+        Seed of the random order.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
-        The labels in sorted order.
+        Labels in sorted order.
     coef_, intercept_ : arrays of shape (n_models, n_features) and (n_models,)
-        The weights; one model for two classes, else one a class.
+        Weights and intercepts: one model for two classes, else one model per class.
     n_events_, n_updates_, mistakes_ : int
-        Rows seen, changes of a model, rows that were predicted wrongly before they were learned.
+        Samples seen, updates of a model, samples predicted wrongly before the update with them.
     cumulative_error_ : float
         ``mistakes_ / n_events_``.
 

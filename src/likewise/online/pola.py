@@ -1,4 +1,4 @@
-"""The pseudo-metric online learning algorithm, and its kernel and batch forms."""
+"""The pseudo-metric online learning algorithm (POLA), with its kernel and batch variants."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from likewise._runtime.arrays import Array, FloatArray
 from likewise._runtime.validation import (
     Rule,
     at_least,
-    counted,
     either,
     non_negative,
     none,
@@ -28,69 +27,75 @@ from likewise.online._pair_state import Projection
 
 
 class POLA(KernelMetricLearner):
-    r"""POLA: passive-aggressive steps that never leave the metrics, with kernels if wanted.
+    r"""Pseudo-metric online learning algorithm (POLA), from similar and dissimilar pairs.
 
-    With the difference v of a pair, y = +1 for *same* and -1 for *different*, a pair suffers the
-    hinge loss :math:`\ell = \max(0,\, 1 - y\,(b - v^\top M v))`. If it is positive, then
+    Each update is a passive-aggressive step followed by a projection: M stays positive semidefinite
+    and b at least 1. For pairs that a metric can separate, for guaranteed loss bounds, and for
+    metrics in the feature space of a kernel.
+
+    With the difference v of a pair and y = +1 for a similar pair, -1 for a dissimilar one, the
+    hinge loss is :math:`\ell = \max(0,\, 1 - y\,(b - v^\top M v))`. If it is positive, then
     :math:`\tau = \ell / (1 + \lVert v \rVert^4 + \gamma)`,
     :math:`M \leftarrow [M - \tau y\, v v^\top]_+` and
     :math:`b \leftarrow \max(1,\, b + \tau y)`, where :math:`[\cdot]_+` is the nearest positive
-    semi-definite matrix. If some (M*, b*) is right by the margin 1 on every pair, then
-    :math:`\sum \ell^2 \le R\,(\lVert M^* \rVert_F^2 + {b^*}^2)`, R the largest denominator of a
-    step.
+    semidefinite matrix. If some (M*, b*) has no loss on any pair, then
+    :math:`\sum \ell^2 \le R\,(\lVert M^* \rVert_F^2 + {b^*}^2)`, where R is the largest
+    denominator of a step.
 
-    `learn_pair` and the ``partial_fit`` methods take a stream. `fit` and `fit_pairs` sweep over
-    pairs, learning from those whose loss exceeds `beta`, until there is none: then
-    (M, b)/(1 - beta) separates the pairs, and the bound above caps the updates that any order of
-    them could have needed.
+    `learn_pair` and the ``partial_fit`` methods learn from a stream. `fit` and `fit_pairs` make
+    several passes over the pairs, with updates only by losses above `beta`, until there are none.
+    Then (M, b)/(1 - beta) separates the pairs, and the bound above limits the number of updates in
+    any order of the pairs.
 
-    With a kernel, v is a difference of points in feature space. An orthonormal basis of the
-    differences that changed the model is kept (Gram–Schmidt), and M is a matrix over it.
+    With a kernel, v is a difference of points in feature space. M is a matrix over an orthonormal
+    basis of the differences that caused an update (Gram–Schmidt).
 
     Parameters
     ----------
     relaxation : float
-        γ, added to the denominator of the step: 0 where a metric separates the pairs, larger for
+        γ, added to the denominator of the step: 0 if a metric separates the pairs, larger for
         noisy pairs.
     kernel : None, "linear", "rbf", "poly" or callable
-        A callable takes two tables of rows and returns their kernel values, shape (n, m).
+        Kernel; None learns over the features. A callable takes two arrays of n and m samples and
+        returns their kernel values, an array of shape (n, m).
     kernel_params : dict, optional
-        Parameters of the kernel in scikit-learn's words: "gamma" (1 / n_features unless given),
-        "coef0" (1), "degree" (3); or what a callable takes by name.
+        Parameters of the kernel, with scikit-learn's names: "gamma" (default 1 / n_features),
+        "coef0" (default 1), "degree" (default 3); or keyword arguments of the callable.
     budget : int, optional
-        At most so many directions of feature space are kept; pairs are projected on them then.
+        Maximum number of directions of feature space in the basis. Further differences are
+        projected onto them.
     tol : float
-        A pair whose difference stands out of the kept directions by less than this share of its
-        length is projected on them too.
+        A difference whose part outside the basis is shorter than this fraction of its length is
+        projected onto the basis, too.
     beta : float
-        Between 0 and 1: the loss that `fit` and `fit_pairs` tolerate.
+        Loss that `fit` and `fit_pairs` tolerate, between 0 and 1.
     max_iter : int
-        At most so many sweeps of `fit` and `fit_pairs` over the pairs. With ``relaxation=0`` losses
-        above `beta` after them cause a warning; with more, where pairs need not be separable, it
-        is how long to learn.
+        Maximum number of passes of `fit` and `fit_pairs` over the pairs. With ``relaxation=0`` a
+        loss above `beta` after the last pass causes a warning. With a larger relaxation, for pairs
+        that are not separable, it is the length of training.
     scale : "auto" or float
-        What differences are multiplied by inside (in feature space, if there is a kernel), since
-        the margin 1 fixes a scale. "auto" makes the median squared length of the *same* pairs 1
-        in `fit` and `fit_pairs`; a stream has no such median, and "auto" is then 1.
+        Factor that differences (with a kernel: in feature space) are multiplied by internally,
+        since the margin 1 fixes a scale. "auto" makes the median squared length of the similar
+        pairs 1 in `fit` and `fit_pairs`; in a stream, where this median is unknown, it is 1.
     memory, n_pairs, shuffle, record_every, random_state
         As in `PAMetric`.
 
     Attributes
     ----------
     components_ : array of shape (n_features, n_features)
-        L of the metric; with a kernel square over the kept directions.
+        L of the metric; with a kernel, a square matrix over the basis.
     b_, threshold_ : float
-        The b on squared distances; the decision threshold on distances, √max(1, b).
+        b, on squared distances; the decision threshold on distances, √max(1, b).
     n_events_, n_updates_, mistakes_ : int
-        Pairs seen, pairs that changed the model, pairs that it got wrong before.
+        Pairs seen, updates, pairs predicted wrongly before the update.
     cumulative_loss_ : float
         Sum of the hinge losses before each update.
     n_iter_ : int
-        Sweeps of the last `fit` or `fit_pairs`.
+        Number of passes of the last `fit` or `fit_pairs`.
     converged_ : bool
-        Whether no loss exceeded `beta` in the end.
+        Whether no loss exceeds `beta` in the end.
     update_bound_ : float
-        The cap on `n_updates_`; infinite unless `converged_`.
+        Upper bound of `n_updates_`; infinite unless `converged_`.
 
     References
     ----------
@@ -186,16 +191,16 @@ class POLA(KernelMetricLearner):
         # With a relaxation, separation is not expected.
         if not self.converged_ and self.relaxation == 0:
             warn_user(
-                f"POLA stopped after {counted(self.n_iter_, 'sweep')} with a loss of {worst:.3g} "
-                f"on some pair, above beta={self.beta:g}: the pairs may not be separable, or need "
-                "a larger max_iter.",
+                f"POLA stopped after pass {self.n_iter_} with a loss of "
+                f"{worst:.3g} on some pair, above beta={self.beta:g}: the pairs may not be "
+                "separable, or need a larger max_iter.",
                 ConvergenceWarning,
             )
         return self
 
     def _update_bound(self, X: Array, pairs: Pairs) -> float:
         """Return R(‖M*‖² + b*²)/β² of the separating model (M, b)/(1 - β)."""
-        lengths2 = self._squared_lengths(X, pairs.index)
-        R = 1 + (lengths2.max() * self.scale_**2) ** 2 + self.relaxation
-        size2 = np.square(self._state.dense()).sum() + self._state.b**2
-        return float(R * size2 / (self.beta * (1 - self.beta)) ** 2)
+        sqnorms = self._squared_lengths(X, pairs.index)
+        R = 1 + (sqnorms.max() * self.scale_**2) ** 2 + self.relaxation
+        model_sqnorm = np.square(self._state.dense()).sum() + self._state.b**2
+        return float(R * model_sqnorm / (self.beta * (1 - self.beta)) ** 2)

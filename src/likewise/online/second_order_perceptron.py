@@ -15,42 +15,46 @@ _RULES = {
 
 
 class SecondOrderPerceptron(SecondOrderClassifier):
-    r"""Second-order perceptron: a perceptron on whitened rows, which learns from its mistakes only.
+    r"""Second-order perceptron, an online linear classifier.
+
+    It learns from a stream of labelled samples. It is a perceptron on samples whitened by the
+    correlation matrix of its earlier mistakes. For correlated features, without a margin to tune.
 
     With y = ±1 and the score :math:`s = w \cdot x`, a mistake causes
     :math:`\Sigma^{-1} \leftarrow \Sigma^{-1} + x x^\top`, :math:`v \leftarrow v + y x` and
-    :math:`w = \Sigma v`. The paper adds the row to Σ before it predicts, which divides the score by
-    1 + u and leaves its sign; `decision_function` returns the undivided one.
+    :math:`w = \Sigma v`. The paper adds the sample to Σ⁻¹ before it predicts, which divides the
+    score by :math:`1 + x^\top \Sigma x` and keeps its sign; `decision_function` returns the score
+    without this division.
 
     Parameters
     ----------
     a : float
-        Σ⁻¹ is a times the identity before the first event.
+        Regularisation: Σ⁻¹ is a times the identity before the first event.
     covariance : {"full", "diagonal"} or int
-        What is kept of the covariance Σ of the weights: all, the variances only, or what a sketch
-        of so many rows can tell of its inverse.
+        Which covariance Σ of the weights is kept: the full matrix, only its diagonal, or, for a
+        number, a sketch of its inverse with this many rows.
     multiclass : {"ovr", "top2"}
-        More than two classes: a model a class against the rest, or the label against the best
-        wrong class.
+        With more than two classes: "ovr" learns one model per class against the rest; "top2"
+        updates the model of the label and that of the highest-scoring other class.
     fit_intercept : bool
-        Whether every row has one more feature, which is 1.
+        Whether to learn an intercept, as the weight of a constant feature of value 1.
     max_iter : int
-        Passes of `fit`; a stream has one by itself.
+        Number of passes of `fit`. A stream is a single pass.
     shuffle : bool
-        Whether each pass of `fit` takes the rows in a new random order.
+        Whether each pass of `fit` takes the samples in a new random order.
     random_state : int, RandomState or None
-        Decides the order.
+        Seed of the random order.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
-        The labels in sorted order.
+        Labels in sorted order.
     coef_, intercept_ : arrays of shape (n_models, n_features) and (n_models,)
-        The weights; one model for two classes, else one a class.
+        Weights and intercepts: one model for two classes, else one model per class.
     covariance_ : array of shape (n_features, n_features) or (n_features,)
-        Σ, or its diagonal; with one more axis in front for more than two classes.
+        Σ, or its diagonal. With more than two classes the first axis is the class.
     n_events_, n_updates_, mistakes_ : int
-        Rows seen, changes of a model, rows that were predicted wrongly before they were learned.
+        Samples seen, updates of a model, samples predicted wrongly before the update with them.
     cumulative_error_ : float
         ``mistakes_ / n_events_``.
 
