@@ -25,7 +25,7 @@ from likewise._runtime.validation import (
 from likewise.base import NeighborVoter, fitting
 from likewise.base.metric_learner import transform_centred
 from likewise.neighbors import nearest
-from likewise.neighbors._rows import ALGORITHMS, Algorithm
+from likewise.neighbors._arguments import ALGORITHMS, Algorithm
 
 
 class MetricKNN(NeighborVoter):

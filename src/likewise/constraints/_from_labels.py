@@ -25,7 +25,7 @@ from likewise._runtime.validation import (
 )
 from likewise.constraints._chunks import split_by
 from likewise.constraints._tuples import Pairs, Triplets
-from likewise.neighbors._rows import Algorithm
+from likewise.neighbors._arguments import Algorithm
 
 # A class up to this size is not worth a search of its own: identities with few pictures each may
 # be thousands.

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from likewise import _loops
 from likewise._runtime.arrays import FloatArray, IndexArray
 from likewise._runtime.threads import count_threads, run_blocks
-from likewise.neighbors._rows import Algorithm, by_tree, matrix_of
+from likewise.neighbors._arguments import Algorithm, as_finite_matrix, use_tree
 
 # Candidates beyond k: the more, the rarer a row whose k-th neighbour is in doubt.
 _SPARE = 8
@@ -63,7 +63,7 @@ def nearest(
            [2, 1]])
     """
     search = _Search(queries, points, k, exclude_self, n_jobs)
-    if by_tree(algorithm, search.n_features <= _TREE_FEATURES):
+    if use_tree(algorithm, search.n_features <= _TREE_FEATURES):
         propose = search.propose_by_tree
     elif len(search.queries) * len(search.points) <= _FEW_DISTANCES:
         propose = search.propose_from_blocks
@@ -119,8 +119,8 @@ class _Search:
         n_jobs: int | None,
     ) -> None:
         same = queries is points
-        self.points = matrix_of("points", points)
-        self.queries = self.points if same else matrix_of("queries", queries)
+        self.points = as_finite_matrix("points", points)
+        self.queries = self.points if same else as_finite_matrix("queries", queries)
         self.exclude_self = exclude_self
         self.n_jobs = n_jobs
         count_threads(n_jobs)  # raises for a bad number before any work

@@ -11,7 +11,7 @@ from likewise import _loops
 from likewise._loops.common import PairLimit, check_scan
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.threads import count_threads, run_blocks
-from likewise.neighbors._rows import Algorithm, by_tree, matrix_of
+from likewise.neighbors._arguments import Algorithm, as_finite_matrix, use_tree
 
 # Up to this many features, and from this many rows on, trees beat comparing all rows (measured);
 # there is one tree per class, queried by the rows of all others, so more classes need more rows.
@@ -63,14 +63,14 @@ def within_radius_of_other_class(
     >>> rows, cols, sqdist
     (array([0, 1, 1]), array([1, 0, 2]), array([1., 1., 4.]))
     """
-    rows = matrix_of("Z", Z)
+    rows = as_finite_matrix("Z", Z)
     codes = np.asarray(labels)
     if codes.dtype.kind not in "iub":
         raise ValueError(f"labels must be integer codes, but they are {codes.dtype}.")
     radii = np.asarray(radius2, dtype=np.float64)
     radii = np.full(len(rows), radii) if radii.ndim == 0 else radii
     codes, radii = np.ascontiguousarray(codes, dtype=np.int64), np.ascontiguousarray(radii)
-    scan = _scan_trees if by_tree(algorithm, _trees_win(rows, codes)) else _loops.radius_scan
+    scan = _scan_trees if use_tree(algorithm, _trees_win(rows, codes)) else _loops.radius_scan
     return scan(rows, codes, radii, max_pairs=max_pairs, n_jobs=n_jobs)
 
 

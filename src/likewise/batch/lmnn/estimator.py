@@ -45,7 +45,7 @@ from likewise.batch.lmnn.working_set import working_set_lbfgs
 from likewise.constraints import as_triplets
 from likewise.kernels import KERNEL_RULES
 from likewise.metric import canonical_components, canonical_form
-from likewise.neighbors._rows import ALGORITHMS, Algorithm
+from likewise.neighbors._arguments import ALGORITHMS, Algorithm
 from likewise.objectives import GroupedPairs, LargeMargin, QuadraticPenalty
 from likewise.solvers import Solution
 

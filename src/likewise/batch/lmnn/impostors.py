@@ -8,7 +8,7 @@ import numpy as np
 
 from likewise import _loops, neighbors
 from likewise._runtime.arrays import Array, BoolArray, FloatArray, IndexArray
-from likewise.neighbors._rows import Algorithm
+from likewise.neighbors._arguments import Algorithm
 from likewise.objectives import GroupedPairs
 
 _LEAST_LIMIT = 1_000_000

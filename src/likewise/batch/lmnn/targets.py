@@ -9,7 +9,7 @@ import numpy as np
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise.batch.lmnn.impostors import FindImpostors, GivenImpostors, ImpostorsByLabel
 from likewise.constraints import Triplets, target_neighbors
-from likewise.neighbors._rows import Algorithm
+from likewise.neighbors._arguments import Algorithm
 from likewise.objectives import GroupedPairs
 
 

@@ -1,4 +1,4 @@
-"""What a search accepts, and which way of searching it takes."""
+"""Validation of the arguments of a search, and the choice of its algorithm."""
 
 from typing import Any, Literal
 
@@ -10,15 +10,15 @@ Algorithm = Literal["auto", "brute", "tree"]
 ALGORITHMS = ("auto", "brute", "tree")
 
 
-def by_tree(algorithm: str, enough: bool) -> bool:
-    """Return whether to search by trees: as asked, or by "auto" where they are enough faster."""
+def use_tree(algorithm: str, faster: bool) -> bool:
+    """Return whether to search by trees: as requested, or for "auto" where `faster` is true."""
     if algorithm not in ALGORITHMS:
         allowed = ", ".join(map(repr, ALGORITHMS))
         raise ValueError(f"algorithm={algorithm!r} is not allowed: it must be one of {allowed}.")
-    return algorithm == "tree" or (algorithm == "auto" and enough)
+    return algorithm == "tree" or (algorithm == "auto" and faster)
 
 
-def matrix_of(name: str, values: Any) -> FloatingArray:
+def as_finite_matrix(name: str, values: Any) -> FloatingArray:
     """Return a finite C-contiguous matrix, float32 if it is one, else float64."""
     given = np.asarray(values)
     dtype: type[np.floating[Any]] = np.float32 if given.dtype == np.float32 else np.float64
