@@ -33,20 +33,20 @@ CHECKS = {
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks")
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("list", help="what is declared")
+    commands.add_parser("list", help="list the declared benchmarks")
     environments = commands.add_parser("environments", help="make the rivals' environments")
     environments.add_argument("names", nargs="*", metavar="NAME")
     environments.add_argument("--check", action="store_true", help="fit iris in each")
     runner = commands.add_parser("run", help="run benchmarks and write results/NAME.json")
-    runner.add_argument("names", nargs="*", metavar="NAME", help="a name, or how names begin")
-    runner.add_argument("--smoke", action="store_true", help="50 rows, one run, nothing written")
+    runner.add_argument("names", nargs="*", metavar="NAME", help="a name or a prefix of names")
+    runner.add_argument("--smoke", action="store_true", help="50 rows, one run, no file")
     runner.add_argument("--repeats", type=int)
     runner.add_argument(
         "--patience",
         type=float,
         default=600,
         metavar="SECONDS",
-        help="how long a benchmark may wait in all for others to leave the machine alone",
+        help="how long a benchmark may wait, in all, for an idle machine",
     )
     commands.add_parser("page", help="write results/README.md from all results")
     chosen = parser.parse_args(arguments)
@@ -63,9 +63,9 @@ def main(arguments: list[str] | None = None) -> int:
                 plots.draw(results, RESULTS / page.figure(results), comparison.label)
         return 0
     known = ENVIRONMENTS if chosen.command == "environments" else REGISTRY
-    names = [name for name in known if not chosen.names or is_meant(name, chosen.names, known)]
+    names = [name for name in known if not chosen.names or is_selected(name, chosen.names, known)]
     if not names:
-        parser.error(f"nothing is named {' or '.join(chosen.names)}; there are {', '.join(known)}")
+        parser.error(f"unknown name {' or '.join(chosen.names)}; known are {', '.join(known)}")
     if chosen.command == "environments":
         for name in names:
             print(f"{name}: {make(name)}", file=sys.stderr, flush=True)
@@ -85,13 +85,13 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def is_meant(name: str, asked: Iterable[str], known: Container[str]) -> bool:
-    """Return whether one of the names asked for is this one, or no name but how this one begins."""
+def is_selected(name: str, asked: Iterable[str], known: Container[str]) -> bool:
+    """Return whether one of the names is this one, or no known name but a prefix of this one."""
     return any(name == one or (one not in known and name.startswith(one)) for one in asked)
 
 
 def check(name: str) -> None:
-    """Fit iris with everything an environment was made for; print what came of it."""
+    """Fit iris with every function that an environment is for, and print the outcomes."""
     X, y = data.load("iris")
     with tempfile.TemporaryDirectory() as folder:
         arrays = Path(folder, "iris.npz")

@@ -39,7 +39,7 @@ def test_waiting_for_an_idle_machine_ends_with_patience(monkeypatch):
     used = [0.0]
 
     def sleep(seconds):
-        used[0] += seconds  # one core busy, for ever
+        used[0] += seconds  # one core is always busy
 
     monkeypatch.setattr(contention.time, "sleep", sleep)
     monkeypatch.setattr(contention, "other_cpu_s", lambda: used[0])
