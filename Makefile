@@ -7,7 +7,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-NATIVE := $(wildcard src/likewise/_loops/native/*)
+NATIVE := $(wildcard src/likewise/_loops/native/* src/likewise/_loops/native/*/*)
 BUILD_FILES := pyproject.toml CMakeLists.txt $(NATIVE)
 
 # Tests that use real data find them here if they are there, and skip with a reason if not.

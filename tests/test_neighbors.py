@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from likewise import _loops
+from likewise._loops.distances import types
 from likewise.neighbors import (
     TooManyPairs,
     _nearest,
@@ -215,7 +215,7 @@ def test_one_class_has_no_pairs():
 def test_flooding_is_detected():
     with pytest.raises(TooManyPairs, match="max_pairs=10"):
         within_radius_of_other_class(np.ones((99, 2)), np.arange(99), np.inf, max_pairs=10)
-    assert TooManyPairs is _loops.TooManyPairs
+    assert TooManyPairs is types.TooManyPairs
 
 
 def test_bad_arguments_get_a_sentence():

@@ -1,38 +1,22 @@
 """Loops of online classifiers: compiled against their NumPy twins, on every instruction set."""
 
-import inspect
 import itertools
 from functools import lru_cache
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from loop_backends import INSTRUCTIONS, needs_native
 
 from likewise import _loops
-from likewise._loops import ClassifierRule, classifier_common, classifier_reference
-from likewise._loops.classifier_common import Kind, Sketch
-from likewise._loops.common import padded
+from likewise._loops.checks import padded
+from likewise._loops.classifiers import reference, types
+from likewise._loops.classifiers.types import ClassifierRule, Kind, Sketch
 
-if find_spec("likewise._loops._native"):
-    from likewise._loops import _native, classifier_compiled
+if INSTRUCTIONS:
+    from likewise._loops.classifiers import compiled
 
-    INSTRUCTIONS = ["portable", "avx2", "avx512"]
-else:
-    INSTRUCTIONS = []
-
-needs_native = pytest.mark.skipif(not INSTRUCTIONS, reason="the loops were not compiled")
 STREAMS = ["random", "empty", "one", "zero rows", "tiny", "huge", "repeated", "sparse"]
 FIRST_ORDER = (Kind.PERCEPTRON, Kind.UNEVEN)
-
-
-@pytest.fixture(params=INSTRUCTIONS)
-def instructions(request):
-    """Each set of instructions that this machine has."""
-    if not _native.choose_instructions(request.param):
-        _native.choose_instructions("best")
-        pytest.skip(f"this machine has no {request.param}")
-    yield request.param
-    _native.choose_instructions("best")
 
 
 def rows_for(stream, d, n_models, seed, n=40):
@@ -133,26 +117,6 @@ def test_assert_same_can_fail():
             assert_same(one, other, 1e-12)
 
 
-@pytest.mark.parametrize("name", _loops.CLASSIFIER_NAMES)
-def test_every_kernel_has_a_twin(name):
-    assert getattr(_loops, name).__name__ == name
-    twin = inspect.signature(getattr(classifier_reference, name))
-    assert inspect.signature(getattr(_loops, name)) == twin
-    if INSTRUCTIONS:
-        assert inspect.signature(getattr(classifier_compiled, name)) == twin
-
-
-def test_classifier_names_lists_every_loop():
-    public = {
-        name
-        for name, value in vars(classifier_reference).items()
-        if inspect.isfunction(value)
-        and value.__module__ == classifier_reference.__name__
-        and not name.startswith("_")
-    }
-    assert public == set(_loops.CLASSIFIER_NAMES)
-
-
 SETTINGS = [(1, False, 0.0), (1, False, 1.0), (3, False, 1.0), (3, True, 1.0)]
 
 
@@ -168,7 +132,7 @@ def cases_with_outcomes(name, d, stream):
         if limited or (second_order and kind in FIRST_ORDER):
             continue
         fresh = case_for(name, kind, stream, d, *setting, seed)
-        cases.append((fresh, outcome(getattr(classifier_reference, LOOP_OF[name]), fresh())))
+        cases.append((fresh, outcome(getattr(reference, LOOP_OF[name]), fresh())))
     return cases
 
 
@@ -178,7 +142,7 @@ def cases_with_outcomes(name, d, stream):
 @pytest.mark.parametrize("name", LOOP_OF)
 def test_native_matches_reference(instructions, name, d, stream):
     for fresh, expected in cases_with_outcomes(name, d, stream):
-        assert_same(outcome(getattr(classifier_compiled, LOOP_OF[name]), fresh()), expected, 1e-9)
+        assert_same(outcome(getattr(compiled, LOOP_OF[name]), fresh()), expected, 1e-9)
 
 
 @needs_native
@@ -191,20 +155,20 @@ def test_single_event_is_a_stream_of_one(instructions, top2):
             W, reach = rng.normal(size=(n_models, 6)), np.zeros(n_models)
             precision = np.empty((0, 0)) if kind in FIRST_ORDER else np.ones((n_models, 6))
             x, label = rng.normal(size=5), 1
-            for loops in (classifier_compiled, classifier_reference):
+            for loops in (compiled, reference):
                 left = W.copy(), precision.copy(), reach.copy()
                 right = W.copy(), precision.copy(), reach.copy()
                 one = loops.event_learner(*left, top2, rule)(x, label)
                 many = loops.dense_events(*right, x[None], np.array([label]), top2, rule)
                 assert_same(left, right, 0)
-                margin = classifier_common.margins(many[0], np.array([label]))[0]
-                mistake = classifier_common.predicted(many[0])[0] != label
+                margin = types.margins(many[0], np.array([label]))[0]
+                mistake = types.predicted(many[0])[0] != label
                 assert one == (margin, mistake, many[1])
 
 
 def test_single_event_refuses_what_cannot_be_learned():
     rule, none = rule_for(Kind.CAPPED, 0.0), np.empty((0, 0))
-    for loop in (_loops.event_learner, classifier_reference.event_learner):
+    for loop in (_loops.event_learner, reference.event_learner):
         W = np.ones((1, 2))
         learn = loop(W, none, np.zeros(1), False, rule)
         for bad in (np.nan, np.inf, 1e51, 1e200):
@@ -215,30 +179,6 @@ def test_single_event_refuses_what_cannot_be_learned():
         assert learn(np.array([1e49, 0.0]), 0)[2] == 1
         with pytest.raises(ValueError, match="as many features"):
             learn(np.ones(3), 0)
-
-
-@needs_native
-def test_native_learner_of_single_events_checks_for_itself():
-    W, none, reach, rule = np.ones((1, 2)), np.empty((0, 0)), np.zeros(1), rule_for(Kind.HARD, 0.0)
-    for error, arguments in [
-        (TypeError, (W.astype(np.float32), none, reach, False, *rule)),
-        (ValueError, (W, np.ones((1, 3)), reach, False, *rule)),
-        (ValueError, (W, none, np.zeros(2), False, *rule)),
-        (ValueError, (W, none, reach, True, *rule)),
-        (ValueError, (W, none, reach, False, 8, *rule[1:])),
-    ]:
-        with pytest.raises(error):
-            _native.EventLearner(*arguments)
-    learn = _native.EventLearner(W, none, reach, False, *rule).learn
-    for error, arguments in [
-        (TypeError, (np.ones((1, 2)), 1)),
-        (TypeError, (np.ones(4)[::2], 1)),
-        (ValueError, (np.ones(2), 2)),
-        (ValueError, (np.ones(2), -1)),
-    ]:
-        with pytest.raises(error):
-            learn(*arguments)
-    assert (W == 1).all()
 
 
 @needs_native
@@ -265,7 +205,7 @@ def test_native_block_matches_reference(instructions, case, kind, told):
             X[:, -1] = 1
             X[3, :-1] = 0
         ends = []
-        for loops in (classifier_compiled, classifier_reference):
+        for loops in (compiled, reference):
             w, noted = np.zeros(d), (np.zeros((capacity, d)), np.zeros(capacity))
             scores, updates, trusted = loops.block_events(
                 w,
@@ -303,105 +243,3 @@ def test_confidence_step_solves_its_equation():
         assert c == 2 * alpha * phi
         signs.add(1 + 2 * phi * m > 0)
     assert signs == {True, False}
-
-
-CHECKED = {
-    "dense_events": {
-        "W": np.zeros((1, 3)),
-        "precision": np.empty((0, 0)),
-        "reach": np.zeros(1),
-        "X": np.zeros((2, 3)),
-        "labels": np.array([0, 1]),
-        "top2": False,
-    },
-    "csr_events": {
-        "W": np.zeros((1, 3)),
-        "precision": np.empty((0, 0)),
-        "reach": np.zeros(1),
-        "values": np.ones(2),
-        "features": np.array([0, 2], dtype=np.int32),
-        "starts": np.array([0, 1, 2]),
-        "width": 3,
-        "labels": np.array([0, 1]),
-        "top2": False,
-    },
-    "factor_events": {
-        "W": np.zeros((1, 3)),
-        "columns": np.zeros((1, 3, 8)),
-        "diagonal": np.ones((1, 3)),
-        "reach": np.zeros(1),
-        "X": np.zeros((2, 3)),
-        "labels": np.array([0, 1]),
-        "top2": False,
-        "max_updates": 9,
-    },
-    "low_rank_events": {
-        "W": np.zeros((1, 3)),
-        "basis": np.zeros((1, 2, 3)),
-        "spanned": np.zeros(1, dtype=np.int64),
-        "sketch": np.zeros((1, 2, 2)),
-        "used": np.zeros(1, dtype=np.int64),
-        "columns": np.zeros((1, 2, 8)),
-        "diagonal": np.ones((1, 2)),
-        "trace": np.ones(1),
-        "sums": np.zeros((1, 3)),
-        "reach": np.zeros(1),
-        "X": np.zeros((2, 3)),
-        "labels": np.array([0, 1]),
-        "top2": False,
-    },
-    "block_events": {
-        "w": np.zeros(3),
-        "sigma": np.eye(3),
-        "diagonal": np.ones(3),
-        "X": np.zeros((2, 3)),
-        "labels": np.array([0, 1]),
-        "asked": np.array([1]),
-        "known": np.zeros((1, 3)),
-        "quadratics": np.zeros(2),
-        "history": np.zeros((2, 3)),
-        "shrink": np.zeros(2),
-    },
-}
-SPOILED = [
-    ("dense_events", TypeError, "W", np.zeros((1, 3), dtype=np.float32)),
-    ("dense_events", TypeError, "X", np.zeros((3, 2)).T),
-    ("dense_events", TypeError, "labels", np.array([0, 1], dtype=np.int32)),
-    ("dense_events", ValueError, "labels", np.array([0, 2])),
-    ("dense_events", ValueError, "labels", np.array([0])),
-    ("dense_events", ValueError, "W", np.zeros((1, 2))),
-    ("dense_events", ValueError, "precision", np.ones((1, 2))),
-    ("dense_events", ValueError, "reach", np.zeros(2)),
-    ("dense_events", ValueError, "top2", True),
-    ("csr_events", ValueError, "features", np.array([0, 3], dtype=np.int32)),
-    ("csr_events", ValueError, "starts", np.array([1, 2, 3])),
-    ("csr_events", ValueError, "starts", np.array([2, 1, 2])),
-    ("csr_events", ValueError, "values", np.ones(3)),
-    ("factor_events", ValueError, "columns", np.zeros((1, 3, 3))),
-    ("factor_events", ValueError, "diagonal", np.ones((1, 2))),
-    ("low_rank_events", ValueError, "basis", np.zeros((1, 2, 2))),
-    ("low_rank_events", ValueError, "sketch", np.zeros((1, 2, 3))),
-    ("low_rank_events", ValueError, "columns", np.zeros((1, 2, 2))),
-    ("low_rank_events", ValueError, "diagonal", np.ones((1, 3))),
-    ("low_rank_events", ValueError, "sums", np.zeros((1, 2))),
-    ("low_rank_events", ValueError, "spanned", np.array([1])),
-    ("low_rank_events", ValueError, "used", np.array([3])),
-    ("low_rank_events", ValueError, "trace", np.ones(2)),
-    ("block_events", ValueError, "sigma", np.eye(2)),
-    ("block_events", ValueError, "known", np.zeros((2, 3))),
-    ("block_events", ValueError, "quadratics", np.zeros(1)),
-]
-
-
-@needs_native
-@pytest.mark.parametrize(("name", "error", "argument", "value"), SPOILED)
-def test_native_checks_for_itself(name, error, argument, value):
-    rule = rule_for(Kind.CAPPED, 0.0)._asdict()
-    rule["R"] = rule.pop("reach")
-    scores = np.zeros(2) if name == "block_events" else np.zeros((2, 1))
-    good = {**CHECKED[name], **rule, "scores": scores}
-    getattr(_native, name)(**good)
-    with pytest.raises(error):
-        getattr(_native, name)(**{**good, argument: value})
-    with pytest.raises(ValueError, match="kind"):
-        getattr(_native, name)(**{**good, "kind": 8})

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from likewise._loops import StepRule
-from likewise._loops.stream_common import VARIANTS
+from likewise._loops.pairs.types import VARIANTS, StepRule
 from likewise.online import _pair_state
 from likewise.online._pair_state import (
     PairState,

@@ -6,7 +6,7 @@ propose: their rounding errors are bounded, and whatever the bound leaves open i
 Equal distances are ordered by row number. To search under a metric L, pass ``X @ L.T``.
 """
 
-from likewise._loops import TooManyPairs
+from likewise._loops.distances.types import TooManyPairs
 from likewise.neighbors._nearest import farthest, nearest
 from likewise.neighbors._radius import within_radius_of_other_class
 from likewise.neighbors._vote import vote

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from likewise import _loops
-from likewise._loops.common import PairLimit, check_scan
+from likewise._loops.distances.types import PairLimit, check_scan
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.threads import count_threads, run_blocks
 from likewise.neighbors._arguments import Algorithm, as_finite_matrix, use_tree

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from likewise import _loops
-from likewise._loops.common import padded
+from likewise._loops.checks import padded
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.threads import run_blocks
 from likewise.constraints import Pairs, Triplets

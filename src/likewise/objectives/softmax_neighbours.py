@@ -8,6 +8,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from likewise import _loops
+from likewise._loops.softmax.types import NEGLIGIBLE
 from likewise._numerics.products import product_over_rows
 from likewise._runtime.arrays import Array, Float32Array, IndexArray
 from likewise._runtime.memory import require_memory
@@ -82,7 +83,7 @@ def _few_count(Z: Array, sqnorm: Array, anchors: IndexArray) -> bool:
     with single_threaded_blas():
         distances = sqnorm - 2 * Z[asked] @ Z.T
     distances[np.arange(len(asked)), asked] = np.inf
-    near = distances <= distances.min(axis=1, keepdims=True) + _loops.NEGLIGIBLE
+    near = distances <= distances.min(axis=1, keepdims=True) + NEGLIGIBLE
     return bool(near.mean() < _FEW)
 
 

@@ -16,8 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from likewise._loops import ClassifierRule
-from likewise._loops.classifier_common import EventLearner, margins
+from likewise._loops.classifiers.types import ClassifierRule, EventLearner, margins
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.memory import require_memory
 from likewise._runtime.threads import run_blocks

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from likewise import _files
-from likewise._loops import ClassifierRule
-from likewise._loops.classifier_common import EventLearner, predicted
-from likewise._loops.common import padded
+from likewise._loops.checks import padded
+from likewise._loops.classifiers.types import ClassifierRule, EventLearner, predicted
 from likewise._runtime.arrays import FloatArray, IndexArray
 from likewise.online._covariance_state import CovarianceState, start_covariance
 

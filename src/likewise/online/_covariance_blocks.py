@@ -11,8 +11,7 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 from likewise import _loops
-from likewise._loops import ClassifierRule
-from likewise._loops.classifier_common import Kind
+from likewise._loops.classifiers.types import ClassifierRule, Kind
 from likewise._runtime.arrays import BoolArray, FloatArray, IndexArray
 from likewise._runtime.threads import single_threaded_blas
 

@@ -13,8 +13,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from likewise import _files, _loops
-from likewise._loops import ClassifierRule
-from likewise._loops.classifier_common import (
+from likewise._loops.checks import padded
+from likewise._loops.classifiers.types import (
+    ClassifierRule,
     EventLearner,
     Kind,
     Sketch,
@@ -22,7 +23,6 @@ from likewise._loops.classifier_common import (
     predicted,
     split,
 )
-from likewise._loops.common import padded
 from likewise._runtime.arrays import FloatArray, IndexArray
 from likewise._runtime.threads import single_threaded_blas
 from likewise.online._covariance_blocks import dense_covariance, learn_in_blocks, likely_updates

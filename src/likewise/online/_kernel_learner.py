@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from likewise._loops.stream_common import LONGEST2
+from likewise._loops.pairs.types import LONGEST2
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.threads import run_blocks, single_threaded_blas
 from likewise.kernels import Kernel, check_kernel, kernel_function

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from likewise._loops import StepRule
+from likewise._loops.pairs.types import StepRule
 from likewise._runtime.arrays import FloatArray
 from likewise.online._pair_state import PairState, Projection, learn_differences
 

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from likewise import _files
-from likewise._loops import StepRule, pair_differences, pair_sqdist
-from likewise._loops.stream_common import LONGEST2
+from likewise._loops import pair_differences, pair_sqdist
+from likewise._loops.pairs.types import LONGEST2, StepRule
 from likewise._runtime.arrays import Array, BoolArray, FloatArray, IndexArray
 from likewise._runtime.threads import single_threaded_blas
 from likewise._runtime.validation import TableLike, check_finite, check_labelled, check_rows

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from likewise._loops.stream_common import LONGEST2
+from likewise._loops.pairs.types import LONGEST2
 from likewise._runtime.arrays import Array, FloatArray
 
 

@@ -13,8 +13,7 @@ import numpy as np
 from scipy.linalg import blas, eigh, lapack
 
 from likewise import _files, _loops
-from likewise._loops import LowRankMetric, StepRule, Steps
-from likewise._loops.stream_common import LONGEST2
+from likewise._loops.pairs.types import LONGEST2, LowRankMetric, StepRule, Steps
 from likewise._runtime.arrays import FloatArray
 from likewise.metric import nearest_psd
 

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 import numpy as np
 import scipy.sparse as sp
 
-from likewise._loops.classifier_common import LONGEST2
+from likewise._loops.classifiers.types import LONGEST2
 from likewise._runtime.arrays import Array
 from likewise._runtime.validation import check_finite
 

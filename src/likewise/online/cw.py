@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 
 from scipy.special import ndtri
 
-from likewise._loops import ClassifierRule
-from likewise._loops.classifier_common import Kind
+from likewise._loops.classifiers.types import ClassifierRule, Kind
 from likewise._runtime.validation import positive, strictly_between
 from likewise.online._second_order import SecondOrderClassifier
 

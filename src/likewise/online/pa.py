@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from likewise._loops import ClassifierRule
-from likewise._loops.classifier_common import Kind
+from likewise._loops.classifiers.types import ClassifierRule, Kind
 from likewise._runtime.validation import one_of, positive
 from likewise.online._classifier import OnlineClassifier
 

@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from likewise._loops import StepRule
-from likewise._loops.stream_common import VARIANTS
+from likewise._loops.pairs.types import VARIANTS, StepRule
 from likewise._runtime.arrays import FloatArray
 from likewise._runtime.validation import (
     Rule,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from likewise._loops import ClassifierRule
-from likewise._loops.classifier_common import Kind
+from likewise._loops.classifiers.types import ClassifierRule, Kind
 from likewise.online._classifier import OnlineClassifier
 
 _RULES = {bias: ClassifierRule(Kind.PERCEPTRON, bias=float(bias)) for bias in (False, True)}

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from likewise._loops import StepRule
+from likewise._loops.pairs.types import StepRule
 from likewise._runtime.arrays import Array, FloatArray
 from likewise._runtime.validation import (
     Rule,

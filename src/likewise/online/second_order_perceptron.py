@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from likewise._loops import ClassifierRule
-from likewise._loops.classifier_common import Kind
+from likewise._loops.classifiers.types import ClassifierRule, Kind
 from likewise._runtime.validation import positive
 from likewise.online._second_order import SecondOrderClassifier
 

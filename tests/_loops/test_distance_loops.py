@@ -1,28 +1,21 @@
-"""Compiled loops against their NumPy twins, and the twins against plain loops."""
-
-import inspect
-import os
-import re
-import subprocess
-import sys
-from importlib.util import find_spec
-from pathlib import Path
+"""Loops over distances: compiled against their NumPy twins, and the twins against plain loops."""
 
 import numpy as np
 import pytest
+from loop_backends import INSTRUCTIONS, _native, needs_native
 
 from likewise import _loops
-from likewise._loops import TooManyPairs, common, reference
-from likewise.losses import Hinge, SmoothedHinge
+from likewise._loops.distances import reference, types
+from likewise._loops.distances.types import TooManyPairs
 
-if find_spec("likewise._loops._native"):
-    from likewise._loops import _native, compiled
+if INSTRUCTIONS:
+    from likewise._loops.distances import compiled
 
-    INSTRUCTIONS = list(compiled.instruction_sets)
+    TILES = list(compiled.instruction_sets)
 else:
-    INSTRUCTIONS = []
+    TILES = []
 
-needs_native = pytest.mark.skipif(not INSTRUCTIONS, reason="the loops were not compiled")
+NAMES = ["laplacian_apply", "pair_sqdist", "radius_scan"]
 DTYPES = [(np.float64, 1e-12), (np.float32, 2e-5)]
 SHAPES = [(1, 1), (5, 1), (40, 3), (300, 17), (700, 70)]
 KINDS = ["random", "empty", "tied", "duplicates", "one class"]
@@ -39,15 +32,6 @@ def case_for(name, shape, dtype, kind, seed=0):
         n = len(Z)
     else:
         Z = rng.normal(size=(n, d)).astype(dtype)
-    if name == "group_hinges":
-        near_start, far_start = (
-            np.append(0, np.cumsum(rng.integers(0, m, n))).astype(np.int64) for m in (4, 3 * d)
-        )
-        near, far = (
-            np.round(rng.exponential(2, start[-1]), 1 if kind == "tied" else 9)
-            for start in (near_start, far_start)
-        )
-        return near, near_start, far, far_start, 1.0, 0.0 if kind == "duplicates" else 0.3
     if name == "radius_scan":
         labels = np.zeros(n, np.int64) if kind == "one class" else rng.integers(-2, 3, n)
         return (
@@ -82,35 +66,17 @@ def test_assert_same_can_fail():
         assert_same((one, one), (one,), 1e-12)
 
 
-@pytest.mark.parametrize("name", _loops.NAMES)
-def test_every_kernel_has_a_twin(name):
-    assert getattr(_loops, name).__name__ == name
-    twin = inspect.signature(getattr(reference, name))
-    assert inspect.signature(getattr(_loops, name)) == twin
-    if INSTRUCTIONS:
-        assert inspect.signature(getattr(compiled, name)) == twin
-
-
-def test_names_lists_every_loop():
-    public = {
-        name
-        for name, value in vars(reference).items()
-        if inspect.isfunction(value) and value.__module__ == reference.__name__ and name[0] != "_"
-    }
-    assert public == set(_loops.NAMES)
-
-
 @needs_native
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("dtype", "rtol"), DTYPES)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-@pytest.mark.parametrize("name", _loops.NAMES)
+@pytest.mark.parametrize("name", NAMES)
 def test_native_matches_reference(name, shape, dtype, rtol, kind):
     args = case_for(name, shape, dtype, kind)
     assert_same(getattr(compiled, name)(*args), getattr(reference, name)(*args), rtol)
 
 
-@pytest.fixture(params=[(s, p) for s in INSTRUCTIONS for p in (1, 10**9)], ids=str)
+@pytest.fixture(params=[(s, p) for s in TILES for p in (1, 10**9)], ids=str)
 def way(request, monkeypatch):
     """Each way to scan: every set of instructions, tiles or matrix products."""
     instructions, product_features = request.param
@@ -164,7 +130,7 @@ def test_scan_with_clusters_far_apart_and_an_outlier(way):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("name", _loops.NAMES)
+@pytest.mark.parametrize("name", NAMES)
 def test_same_bits_for_any_number_of_threads(name, dtype):
     args = case_for(name, (1500, 21), dtype, "random")
     runs = [getattr(_loops, name)(*args, n_jobs=n_jobs) for n_jobs in (1, 2, 5)]
@@ -197,25 +163,6 @@ def test_twins_match_plain_loops():
     assert list(zip(*found[:2], strict=True)) == pairs
 
 
-@pytest.mark.parametrize("loss", [Hinge(), SmoothedHinge(0.4)], ids=str)
-def test_group_hinges_are_the_losses_of_every_couple(loss):
-    width = getattr(loss, "width", 0.0)
-    near, near_start, far, far_start, margin, _ = case_for(
-        "group_hinges", (40, 3), np.float64, "random"
-    )
-    value, near_slope, far_slope = np.zeros(40), np.zeros(len(near)), np.zeros(len(far))
-    for group in range(40):
-        for j in range(near_start[group], near_start[group + 1]):
-            for k in range(far_start[group], far_start[group + 1]):
-                violation = np.array(margin + near[j] - far[k])
-                value[group] += loss.value(violation)
-                near_slope[j] += loss.derivative(violation)
-                far_slope[k] += loss.derivative(violation)
-    assert value.any()
-    found = reference.group_hinges(near, near_start, far, far_start, margin, width)
-    assert_same(found, (value, near_slope, far_slope), 1e-12)
-
-
 def test_points_of_another_array():
     rng = np.random.default_rng(1)
     A, B = rng.normal(size=(4, 3)), rng.normal(size=(6, 3))
@@ -235,13 +182,13 @@ def test_max_pairs_stops_the_search():
 
 
 def test_more_pairs_than_memory_is_a_sentence(monkeypatch):
-    monkeypatch.setattr(common, "free_memory", lambda: 1000)
+    monkeypatch.setattr(types, "free_memory", lambda: 1000)
     Z, labels, _ = case_for("radius_scan", (330, 3), np.float64, "random")
     everything = np.full(330, np.inf)
     with pytest.raises(MemoryError, match="more than 24 pairs"):
         _loops.radius_scan(Z, labels, everything)
     # Pairs of up to 4 MiB are granted unchecked.
-    most = common.UNCHECKED_BYTES // common.BYTES_PER_PAIR
+    most = types.UNCHECKED_BYTES // types.BYTES_PER_PAIR
     assert len(_loops.radius_scan(Z, labels, everything, max_pairs=most)[0]) <= most
     with pytest.raises(MemoryError, match="more than 24 pairs"):
         _loops.radius_scan(Z, labels, everything, max_pairs=most + 1)
@@ -251,16 +198,7 @@ def test_bad_arguments_get_a_sentence():
     Z, labels, radius2 = np.zeros((4, 2)), np.zeros(4, np.int64), np.zeros(4)
     two = np.zeros(2, np.int64)
 
-    def hinges(near_start=(0, 2), far_start=(0, 4), margin=1.0, width=0.0):
-        starts = (np.array(start, dtype=np.int64) for start in (near_start, far_start))
-        near_start, far_start = starts
-        return _loops.group_hinges(radius2[:2], near_start, radius2, far_start, margin, width)
-
     for error, words, call in [
-        (ValueError, "near_start must rise from 0 to 2", lambda: hinges(near_start=(0, 3))),
-        (ValueError, "far_start must rise from 0 to 4", lambda: hinges(far_start=(0, 5, 4))),
-        (ValueError, "must be as long", lambda: hinges(far_start=(0, 1, 4))),
-        (ValueError, "width at least 0", lambda: hinges(width=-1.0)),
         (
             TypeError,
             "float32 or float64",
@@ -311,12 +249,6 @@ def test_native_checks_for_itself():
     pairs = _native.Adjacency(two, two, out, 4)
     zeros = np.zeros(4, np.int64)
     make = _native.RadiusScanFloat64
-    bounds = np.array([0, 2])
-
-    def hinges(near_start=bounds, far_start=bounds, value=out[:1], slope=out, end=1):
-        return _native.group_hinges(
-            out, near_start, out, far_start, 1.0, 0.0, 0, end, value, slope, out
-        )
 
     for error, call in [
         (TypeError, lambda: _native.pair_sqdist(np.asfortranarray(Z), Z, two, two, out)),
@@ -331,62 +263,8 @@ def test_native_checks_for_itself():
         (ValueError, lambda: _native.pair_sqdist(Z, Z[:, :1].copy(), two, two, out)),
         (ValueError, lambda: _native.Adjacency(two, two, out[:1], 4)),
         (ValueError, lambda: _native.laplacian_rows(Z, pairs, 0, 4, Z[:3].copy())),
-        (IndexError, lambda: hinges(near_start=bounds + 1)),
-        (IndexError, lambda: hinges(far_start=np.array([-1, 2]))),
-        (IndexError, lambda: hinges(end=2)),
-        (ValueError, lambda: hinges(near_start=two[:0])),
-        (ValueError, lambda: hinges(near_start=np.array([0, 1, 2]))),
-        (ValueError, lambda: hinges(value=out)),
-        (ValueError, lambda: hinges(slope=out[:1])),
         (ValueError, lambda: make(Z, two, zeros, Z[:, 0].copy(), out, 1.0, 9, True, "portable")),
         (IndexError, lambda: make(Z, zeros + 4, zeros, np.zeros(4), out, 1.0, 9, True, "portable")),
     ]:
         with pytest.raises(error):
             call()
-
-
-def test_no_array_is_converted():
-    """nanobind must refuse a wrong array, not copy it: what is written to a copy is lost."""
-    native = Path(__file__).parents[2] / "src/likewise/_loops/native"
-    text = "".join(module.read_text() for module in sorted(native.glob("*.cpp")))
-    arguments = re.findall(r'nb::arg\("(\w+)"\)(\.noconvert\(\))?', text)
-    assert len(arguments) > 10
-    assert [name for name, kept in arguments if not kept] == []
-    plain = set(re.findall(r'"(\w+)"_a', text))  # everything else is a number, a word or an object
-    assert plain == {
-        *("scale", "limit", "panelled", "instructions", "panel", "begin", "end"),
-        *("row", "column", "found", "blocks", "n", "pairs", "margin", "width"),
-        *("b", "variant", "C", "slack", "tolerance", "max_updates", "count"),
-        *("label", "top2", "kind", "size", "positive", "negative", "R", "bias", "top"),
-        *("gains", "share", "softness", "weight"),
-    }
-
-
-@pytest.mark.parametrize(
-    ("wish", "compiled_there", "expected"),
-    [
-        ("", True, "native"),
-        ("", False, "numpy"),
-        ("numpy", True, "numpy"),
-        ("numpy", False, "numpy"),
-        ("native", True, "native"),
-    ],
-)
-def test_backend_choice(wish, compiled_there, expected):
-    assert _loops.choose_backend(wish, compiled_there) == expected
-
-
-def test_backend_that_cannot_be():
-    with pytest.raises(ValueError, match=r"LIKEWISE_LOOPS must be .* not 'fast'"):
-        _loops.choose_backend("fast", True)
-    with pytest.raises(ImportError, match="no compiled"):
-        _loops.choose_backend("native", False)
-
-
-def test_environment_forces_the_twins():
-    code = "from likewise import _loops; print(_loops.BACKEND, _loops.radius_scan.__module__)"
-    env = {**os.environ, "LIKEWISE_LOOPS": "numpy"}
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split() == ["numpy", "likewise._loops.reference"]

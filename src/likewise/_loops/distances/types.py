@@ -1,19 +1,13 @@
-"""What a loop accepts and refuses, whichever way it is computed."""
+"""What the loops over distances accept and refuse, whichever way they are computed."""
 
 import numpy as np
 
-from likewise._runtime.arrays import Array, FloatArray, FloatingArray, IndexArray
+from likewise._loops.checks import check_vector
+from likewise._runtime.arrays import FloatArray, FloatingArray, IndexArray
 from likewise._runtime.memory import UNCHECKED_BYTES, free_memory
-
-LANES = 8  # doubles that the compiled loops take at a time
 
 # What a pair costs while the search runs: 17 bytes found, 24 returned.
 BYTES_PER_PAIR = 41
-
-
-def padded(width: int) -> int:
-    """Return `width` rounded up to whole vectors."""
-    return -(-width // LANES) * LANES
 
 
 class TooManyPairs(RuntimeError):  # noqa: N818 - it reads as what happened, and callers catch it
@@ -94,7 +88,7 @@ def check_points(Z: FloatingArray, points: FloatingArray | None) -> FloatingArra
 def check_pairs(rows: IndexArray, cols: IndexArray, n_rows: int, n_cols: int) -> None:
     """Refuse row numbers that are not int64, differ in length or point outside."""
     for name, index, n in (("rows", rows, n_rows), ("cols", cols, n_cols)):
-        _check_vector(name, index, np.int64)
+        check_vector(name, index, np.int64)
         if len(index) and not (index.min() >= 0 and index.max() < n):
             raise IndexError(
                 f"{name} must lie in 0 to {n - 1}, but they run from {index.min()} to "
@@ -106,37 +100,9 @@ def check_pairs(rows: IndexArray, cols: IndexArray, n_rows: int, n_cols: int) ->
 
 def check_weights(weights: FloatArray, n_pairs: int) -> None:
     """Refuse weights that are not one float64 a pair."""
-    _check_vector("weights", weights, np.float64)
+    check_vector("weights", weights, np.float64)
     if len(weights) != n_pairs:
         raise ValueError(f"weights must hold {n_pairs} values, one a pair, not {len(weights)}.")
-
-
-def check_groups(
-    near: FloatArray,
-    near_start: IndexArray,
-    far: FloatArray,
-    far_start: IndexArray,
-    margin: float,
-    width: float,
-) -> None:
-    """Refuse groups that do not cut up their pairs, and hinges that have no meaning."""
-    for name, values, start in (("near", near, near_start), ("far", far, far_start)):
-        _check_vector(name, values, np.float64)
-        _check_vector(f"{name}_start", start, np.int64)
-        whole = len(start) and start[0] == 0 and start[-1] == len(values)
-        if not whole or (np.diff(start) < 0).any():
-            raise ValueError(
-                f"{name}_start must rise from 0 to {len(values)}, the number of {name} pairs."
-            )
-    if len(near_start) != len(far_start):
-        raise ValueError(
-            f"near_start and far_start must be as long, but have {len(near_start)} and "
-            f"{len(far_start)}."
-        )
-    if not (np.isfinite(margin) and 0 <= width < np.inf):
-        raise ValueError(
-            f"margin must be finite and width at least 0, but they are {margin} and {width}."
-        )
 
 
 def check_scan(
@@ -144,8 +110,8 @@ def check_scan(
 ) -> None:
     """Refuse what `radius_scan` cannot search."""
     check_rows("Z", Z)
-    _check_vector("labels", labels, np.int64)
-    _check_vector("radius2", radius2, np.float64)
+    check_vector("labels", labels, np.int64)
+    check_vector("radius2", radius2, np.float64)
     for name, values in (("labels", labels), ("radius2", radius2)):
         if len(values) != len(Z):
             raise ValueError(
@@ -165,11 +131,3 @@ def bounds(Z: FloatingArray) -> tuple[FloatArray, FloatArray]:
     if max(-low.min(initial=0), high.max(initial=0)) > 1e300:
         raise ValueError("Z must lie within ±1e300, but it holds larger values.")
     return low, high
-
-
-def _check_vector(name: str, values: Array, dtype: type) -> None:
-    if not isinstance(values, np.ndarray) or values.dtype != dtype:
-        found = getattr(values, "dtype", type(values).__name__)
-        raise TypeError(f"{name} must be an array of {np.dtype(dtype)}, but it is {found}.")
-    if values.ndim != 1 or not values.flags.c_contiguous:
-        raise TypeError(f"{name} must be a contiguous vector, but its shape is {values.shape}.")

@@ -1,14 +1,13 @@
-"""The loops in C++: the same functions as in `reference`, with their rows cut into blocks."""
+"""The loops over distances in C++: the functions of `reference`, in blocks of rows."""
 
 import math
 
 import numpy as np
 
 import likewise._loops._native as _native
-from likewise._loops.common import (
+from likewise._loops.distances.types import (
     PairLimit,
     bounds,
-    check_groups,
     check_pairs,
     check_points,
     check_rows,
@@ -27,7 +26,6 @@ product_features = {"avx512": 500, "avx2": 300, "portable": 16}
 
 _PAIR_BLOCK = 1 << 14
 _ROW_BLOCK = 512
-_GROUP_BLOCK = 1 << 13
 _BLOCK_PRODUCTS = 1 << 20
 _MANY_PAIRS = 1 << 18
 _PANEL = int(_native.PANEL)
@@ -43,7 +41,7 @@ def pair_sqdist(
     points: FloatingArray | None = None,
     n_jobs: int | None = None,
 ) -> FloatArray:
-    """See `likewise._loops.reference.pair_sqdist`."""
+    """See `likewise._loops.distances.reference.pair_sqdist`."""
     points = check_points(Z, points)
     check_pairs(rows, cols, len(Z), len(points))
     out = np.empty(len(rows))
@@ -64,7 +62,7 @@ def laplacian_apply(
     *,
     n_jobs: int | None = None,
 ) -> FloatingArray:
-    """See `likewise._loops.reference.laplacian_apply`."""
+    """See `likewise._loops.distances.reference.laplacian_apply`."""
     check_rows("Z", Z)
     check_pairs(rows, cols, len(Z), len(Z))
     check_weights(weights, len(rows))
@@ -82,30 +80,6 @@ def laplacian_apply(
     return out
 
 
-def group_hinges(
-    near: FloatArray,
-    near_start: IndexArray,
-    far: FloatArray,
-    far_start: IndexArray,
-    margin: float,
-    width: float,
-    *,
-    n_jobs: int | None = None,
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """See `likewise._loops.reference.group_hinges`."""
-    check_groups(near, near_start, far, far_start, margin, width)
-    value, near_slope, far_slope = (np.empty(n) for n in (len(near_start) - 1, len(near), len(far)))
-
-    def block(start: int, stop: int) -> None:
-        _native.group_hinges(
-            *(near, near_start, far, far_start, margin, width),
-            *(start, stop, value, near_slope, far_slope),
-        )
-
-    run_blocks(block, len(value), _GROUP_BLOCK, n_jobs)
-    return value, near_slope, far_slope
-
-
 def radius_scan(
     Z: FloatingArray,
     labels: IndexArray,
@@ -114,7 +88,7 @@ def radius_scan(
     max_pairs: int | None = None,
     n_jobs: int | None = None,
 ) -> tuple[IndexArray, IndexArray, FloatArray]:
-    """See `likewise._loops.reference.radius_scan`."""
+    """See `likewise._loops.distances.reference.radius_scan`."""
     check_scan(Z, labels, radius2, max_pairs)
     limit = PairLimit(max_pairs, len(Z))
     n, d = Z.shape

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from likewise._loops.stream_common import LONGEST2, LowRankMetric, StepRule, Steps
+from likewise._loops.pairs.types import LONGEST2, LowRankMetric, StepRule, Steps
 from likewise._runtime.arrays import FloatArray, FloatingArray, IndexArray
 
 

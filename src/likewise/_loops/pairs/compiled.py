@@ -1,29 +1,29 @@
-"""The event-by-event loops in C++: the same functions as in `stream_reference`."""
+"""The event-by-event loops in C++: the same functions as in `reference`."""
 
 from __future__ import annotations
 
 import numpy as np
 
 import likewise._loops._native as _native
-from likewise._loops.stream_common import LowRankMetric, StepRule, Steps
+from likewise._loops.pairs.types import LowRankMetric, StepRule, Steps
 from likewise._runtime.arrays import FloatArray, FloatingArray, IndexArray
 
 
 def pair_differences(X: FloatingArray, pairs: IndexArray, scale: float) -> tuple[FloatArray, float]:
-    """See `likewise._loops.stream_reference.pair_differences`."""
+    """See `likewise._loops.pairs.reference.pair_differences`."""
     V = np.empty((len(pairs), X.shape[1]))
     return V, _native.pair_differences(X, pairs, scale, V)
 
 
 def triangle_quadratics(V: FloatArray, half: FloatArray, diagonal: FloatArray) -> FloatArray:
-    """See `likewise._loops.stream_reference.triangle_quadratics`."""
+    """See `likewise._loops.pairs.reference.triangle_quadratics`."""
     q = np.empty(len(V))
     _native.triangle_quadratics(V, half, diagonal, q)
     return q
 
 
 def signed_rows(V: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """See `likewise._loops.stream_reference.signed_rows`."""
+    """See `likewise._loops.pairs.reference.signed_rows`."""
     rows = np.empty_like(V)
     positive = _native.signed_rows(V, weights, rows)
     return rows[:positive], rows[positive : np.count_nonzero(weights)]
@@ -38,7 +38,7 @@ def pair_step(
     sign: float,
     rule: StepRule,
 ) -> tuple[float, float, float]:
-    """See `likewise._loops.stream_reference.pair_step`."""
+    """See `likewise._loops.pairs.reference.pair_step`."""
     _, C, slack, tolerance = rule
     return _native.pair_step(  # type: ignore[no-any-return]
         M, b, first, second, scale, sign, rule.code, C, slack, tolerance
@@ -48,7 +48,7 @@ def pair_step(
 def pair_steps(
     M: FloatArray, b: float, V: FloatArray, sign: FloatArray, rule: StepRule, max_updates: int
 ) -> Steps:
-    """See `likewise._loops.stream_reference.pair_steps`."""
+    """See `likewise._loops.pairs.reference.pair_steps`."""
     losses, steps = np.empty(len(V)), np.empty(len(V))
     taken, b = _native.pair_steps(M, b, V, sign, rule.code, *rule[1:], max_updates, losses, steps)
     return Steps(taken, b, losses[:taken], steps[:taken])
@@ -57,7 +57,7 @@ def pair_steps(
 def pair_block_steps(
     V: FloatArray, q: FloatArray, b: float, sign: FloatArray, rule: StepRule, max_updates: int
 ) -> Steps:
-    """See `likewise._loops.stream_reference.pair_block_steps`."""
+    """See `likewise._loops.pairs.reference.pair_block_steps`."""
     losses, steps = np.empty(len(V)), np.empty(len(V))
     taken, b = _native.pair_block_steps(
         V, q, b, sign, rule.code, *rule[1:], max_updates, losses, steps
@@ -68,7 +68,7 @@ def pair_block_steps(
 def pair_gram_steps(
     gram: FloatArray, q: FloatArray, b: float, sign: FloatArray, rule: StepRule, max_updates: int
 ) -> Steps:
-    """See `likewise._loops.stream_reference.pair_gram_steps`."""
+    """See `likewise._loops.pairs.reference.pair_gram_steps`."""
     losses, steps = np.empty(len(gram)), np.empty(len(gram))
     taken, b = _native.pair_gram_steps(
         gram, q, b, sign, rule.code, *rule[1:], max_updates, losses, steps
@@ -79,7 +79,7 @@ def pair_gram_steps(
 def pair_psd_steps(
     M: FloatArray, b: float, V: FloatArray, sign: FloatArray, rule: StepRule
 ) -> Steps:
-    """See `likewise._loops.stream_reference.pair_psd_steps`."""
+    """See `likewise._loops.pairs.reference.pair_psd_steps`."""
     losses, steps = np.empty(len(V)), np.empty(len(V))
     b = _native.pair_psd_steps(M, b, V, sign, rule.code, *rule[1:], losses, steps)
     return Steps(len(V), b, losses, steps)
@@ -88,7 +88,7 @@ def pair_psd_steps(
 def low_rank_psd_steps(
     metric: LowRankMetric, b: float, V: FloatArray, sign: FloatArray, rule: StepRule
 ) -> tuple[Steps, int]:
-    """See `likewise._loops.stream_reference.low_rank_psd_steps`."""
+    """See `likewise._loops.pairs.reference.low_rank_psd_steps`."""
     losses, steps = np.empty(len(V)), np.empty(len(V))
     taken, count, b = _native.low_rank_psd_steps(
         *metric, b, V, sign, rule.code, *rule[1:], losses, steps

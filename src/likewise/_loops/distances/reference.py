@@ -1,13 +1,12 @@
-"""The loops in NumPy: the definition of what the compiled ones compute."""
+"""The loops over distances in NumPy: the definition of what the compiled ones compute."""
 
 import numpy as np
 import scipy.sparse as sp
 
-from likewise._loops.common import (
-    LANES,
+from likewise._loops.checks import LANES
+from likewise._loops.distances.types import (
     PairLimit,
     bounds,
-    check_groups,
     check_pairs,
     check_points,
     check_rows,
@@ -86,54 +85,6 @@ def laplacian_apply(
     values = Z.astype(np.float64)
     values -= robust_centre(values) if len(Z) else 0.0  # Λ1 = 0: this changes nothing but rounding
     return (W.sum(axis=1)[:, None] * values - W @ values).astype(Z.dtype)
-
-
-def group_hinges(
-    near: FloatArray,
-    near_start: IndexArray,
-    far: FloatArray,
-    far_start: IndexArray,
-    margin: float,
-    width: float,
-    *,
-    n_jobs: int | None = None,
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return what it costs, group by group, that far pairs are not `margin` beyond near ones.
-
-    Every near pair of a group meets every far pair of it: the violation ``v = margin + near − far``
-    costs 0 below 0, ``v²/(2 width)`` up to ``width`` and ``v − width/2`` beyond.
-
-    Parameters
-    ----------
-    near, far : float64 arrays of shape (m,) and (p,)
-        Squared distances, group by group.
-    near_start, far_start : int64 arrays of shape (n_groups + 1,)
-        Where the pairs of each group begin; the last is where all end.
-    margin, width : float
-        The hinge is rounded over ``width``; 0 leaves its kink.
-    n_jobs : int or None
-
-    Returns
-    -------
-    value : float64 array of shape (n_groups,)
-    near_slope : float64 array of shape (m,)
-        The sum of the slopes of the hinges that a near pair is part of.
-    far_slope : float64 array of shape (p,)
-        The same for far pairs; the value falls as far pairs grow.
-    """
-    check_groups(near, near_start, far, far_start, margin, width)
-    count_threads(n_jobs)
-    value, near_slope, far_slope = (np.zeros(n) for n in (len(near_start) - 1, len(near), len(far)))
-    for group in range(len(value)):
-        own = slice(near_start[group], near_start[group + 1])
-        other = slice(far_start[group], far_start[group + 1])
-        violation = np.maximum(margin + near[own, None] - far[other], 0)
-        rounded = violation < width
-        slope = np.where(rounded, violation / (width or 1), violation > 0)
-        loss = np.where(rounded, violation * slope / 2, violation - width / 2 * (violation > 0))
-        value[group] = loss.sum()
-        near_slope[own], far_slope[other] = slope.sum(axis=1), slope.sum(axis=0)
-    return value, near_slope, far_slope
 
 
 def radius_scan(

@@ -1,24 +1,19 @@
-"""Event-by-event loops: compiled against their NumPy twins, and the twins against plain loops."""
+"""Online steps on pairs: compiled against their NumPy twins, and the twins against plain loops."""
 
-import inspect
 from functools import lru_cache
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from loop_backends import INSTRUCTIONS, _native, needs_native
 
 from likewise import _loops
-from likewise._loops import LowRankMetric, StepRule, stream_common, stream_reference
-from likewise._loops.stream_common import VARIANTS
+from likewise._loops import pairs
+from likewise._loops.pairs import reference, types
+from likewise._loops.pairs.types import VARIANTS, LowRankMetric, StepRule
 
-if find_spec("likewise._loops._native"):
-    from likewise._loops import _native, stream_compiled
+if INSTRUCTIONS:
+    from likewise._loops.pairs import compiled
 
-    INSTRUCTIONS = ["portable", "avx2", "avx512"]
-else:
-    INSTRUCTIONS = []
-
-needs_native = pytest.mark.skipif(not INSTRUCTIONS, reason="the loops were not compiled")
 RULES = [
     StepRule(variant, C) for variant, C in zip(VARIANTS, (1.0, 0.05, 3.0, 0.3), strict=True)
 ] + [
@@ -27,16 +22,6 @@ RULES = [
 ]
 KINDS = ["random", "empty", "one", "zero vectors", "tiny", "huge", "repeated"]
 FEATURES = [1, 5, 8, 13, 40]
-
-
-@pytest.fixture(params=INSTRUCTIONS)
-def instructions(request):
-    """Each set of instructions that this machine has."""
-    if not _native.choose_instructions(request.param):
-        _native.choose_instructions("best")
-        pytest.skip(f"this machine has no {request.param}")
-    yield request.param
-    _native.choose_instructions("best")
 
 
 def events_for(kind, d, seed=0, n=50):
@@ -130,31 +115,11 @@ def test_assert_same_can_fail():
             assert_same(one, other, 1e-12)
 
 
-@pytest.mark.parametrize("name", _loops.STREAM_NAMES)
-def test_every_kernel_has_a_twin(name):
-    assert getattr(_loops, name).__name__ == name
-    twin = inspect.signature(getattr(stream_reference, name))
-    assert inspect.signature(getattr(_loops, name)) == twin
-    if INSTRUCTIONS:
-        assert inspect.signature(getattr(stream_compiled, name)) == twin
-
-
-def test_stream_names_lists_every_loop():
-    public = {
-        name
-        for name, value in vars(stream_reference).items()
-        if inspect.isfunction(value)
-        and value.__module__ == stream_reference.__name__
-        and not name.startswith("_")
-    }
-    assert public == set(_loops.STREAM_NAMES)
-
-
 @lru_cache
 def expected_outcomes(name, kind, d):
     """What the twin says, rule by rule; the same for every set of instructions."""
     return [
-        outcome(getattr(stream_reference, name), case_for(name, kind, d, rule, seed=number)())
+        outcome(getattr(reference, name), case_for(name, kind, d, rule, seed=number)())
         for number, rule in enumerate(RULES)
     ]
 
@@ -164,7 +129,7 @@ def test_differences_that_are_no_numbers_or_too_long_are_told(bad):
     X = np.ones((3, 20))
     X[2, 7] = bad
     pairs = np.array([[0, 1], [1, 2], [2, 2]])
-    assert not _loops.pair_differences(X, pairs, 1.0)[1] <= stream_common.LONGEST2
+    assert not _loops.pair_differences(X, pairs, 1.0)[1] <= types.LONGEST2
     assert _loops.pair_differences(X, pairs[:1], 1.0)[1] == 0
 
 
@@ -178,11 +143,11 @@ def test_differences_of_rows_that_are_not_there():
 @needs_native
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("d", FEATURES)
-@pytest.mark.parametrize("name", [name for name in _loops.STREAM_NAMES if "low" not in name])
+@pytest.mark.parametrize("name", [name for name in pairs.__all__ if "low" not in name])
 def test_native_matches_reference(instructions, name, d, kind):
     for number, expected in enumerate(expected_outcomes(name, kind, d)):
         fresh = case_for(name, kind, d, RULES[number], seed=number)
-        found = outcome(getattr(stream_compiled, name), fresh())
+        found = outcome(getattr(compiled, name), fresh())
         assert_same(found, expected, 1e-9, matrix_size=np.abs(fresh()[0]).max(initial=0))
 
 
@@ -193,12 +158,10 @@ def test_native_in_an_eigenbasis_matches_reference(instructions, d, kind):
     """The compiled loop may stop earlier, for a fresh basis; so far it must say the same."""
     for number, rule in enumerate(RULES):
         metric, *rest, _ = case_for("low_rank_psd_steps", kind, d, rule, seed=number)()
-        found = outcome(stream_compiled.low_rank_psd_steps, (metric, *rest, rule))
+        found = outcome(compiled.low_rank_psd_steps, (metric, *rest, rule))
         taken, (b, V, sign) = int(found[0]), rest
         assert taken >= min(1, len(V))
-        expected = outcome(
-            stream_reference.low_rank_psd_steps, (metric, b, V[:taken], sign[:taken], rule)
-        )
+        expected = outcome(reference.low_rank_psd_steps, (metric, b, V[:taken], sign[:taken], rule))
         assert_same(found, expected, 1e-9, matrix_size=metric.values.max())
 
 
@@ -208,8 +171,8 @@ def test_native_in_an_eigenbasis_matches_reference(instructions, d, kind):
 def test_cut_after_so_many_updates(name, max_updates):
     for rule in RULES:
         fresh = case_for(name, "random", 6, rule, max_updates)
-        found = outcome(getattr(stream_compiled, name), fresh())
-        expected = outcome(getattr(stream_reference, name), fresh())
+        found = outcome(getattr(compiled, name), fresh())
+        expected = outcome(getattr(reference, name), fresh())
         if name != "pair_steps":  # what lies behind the cut is not looked at again
             found[-1], expected[-1] = (x[-1][: int(x[0])] for x in (found, expected))
         assert_same(found, expected, 1e-10)
@@ -230,7 +193,7 @@ def test_twins_follow_the_definition():
         V[3], sign[3] = 0, -1.0
         V[4], sign[4] = 0, 1.0
         found_M = M.copy()
-        found = stream_reference.pair_steps(found_M, b, V, sign, rule, 10**9)
+        found = reference.pair_steps(found_M, b, V, sign, rule, 10**9)
         for k in range(30):
             v, y = V[k], sign[k]
             p = 1 - y * (b - v @ M @ v)
@@ -284,7 +247,7 @@ def test_matrix_stays_symmetric_to_the_last_bit(name, d):
 
 def test_single_event_refuses_what_has_no_fourth_power():
     rule = StepRule("PA", 1.0)
-    for loop in (_loops.pair_step, stream_reference.pair_step):
+    for loop in (_loops.pair_step, reference.pair_step):
         for first, scale in [
             ([np.nan, 0.0], 1.0),
             ([np.inf, 0.0], 1.0),
@@ -316,8 +279,8 @@ def test_no_small_negative_eigenvalue_is_missed(instructions, variant):
         args = b, v[None].copy(), np.array([y]), StepRule(variant, 1.0)
         size = np.trace(M) + abs(1 - y * (b - v @ M @ v)) / (1 + (v @ v) ** 2) * (v @ v)
         found, expected = M.copy(), M.copy()
-        stream_compiled.pair_psd_steps(found, *args)
-        stream_reference.pair_psd_steps(expected, *args)
+        compiled.pair_psd_steps(found, *args)
+        reference.pair_psd_steps(expected, *args)
         assert np.linalg.eigvalsh(found)[0] >= -4e-13 * size
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * size)
 
@@ -362,4 +325,4 @@ def test_native_checks_for_itself():
 
 def test_rule_knows_its_variants():
     assert [StepRule(variant).code for variant in VARIANTS] == [0, 1, 2, 3]
-    assert np.isfinite(stream_common.LONGEST2**2)
+    assert np.isfinite(types.LONGEST2**2)

@@ -12,7 +12,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise._loops.classifier_common import (
+from likewise._loops.classifiers.covariances import Covariance, Diagonal, Factored, LowRank
+from likewise._loops.classifiers.types import (
     LONGEST2,
     LOST,
     SHORTEST2,
@@ -24,7 +25,6 @@ from likewise._loops.classifier_common import (
     margins,
     predicted,
 )
-from likewise._loops.classifier_forms import Covariance, Diagonal, Factored, LowRank
 from likewise._runtime.arrays import FloatArray, IndexArray
 
 _NO_LIMIT = 2**62

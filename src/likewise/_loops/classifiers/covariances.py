@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from likewise._loops.classifier_common import SUREST, ClassifierRule, Kind, Sketch, split
+from likewise._loops.classifiers.types import SUREST, ClassifierRule, Kind, Sketch, split
 from likewise._runtime.arrays import FloatArray
 
 

@@ -1,4 +1,4 @@
-"""The loops of online classifiers in C++: the same functions as in `classifier_reference`."""
+"""The loops of online classifiers in C++: the same functions as in `reference`."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 import likewise._loops._native as _native
-from likewise._loops.classifier_common import ClassifierRule, EventLearner, Sketch
+from likewise._loops.classifiers.types import ClassifierRule, EventLearner, Sketch
 from likewise._runtime.arrays import FloatArray, IndexArray
 
 
 def event_learner(
     W: FloatArray, precision: FloatArray, reach: FloatArray, top2: bool, rule: ClassifierRule
 ) -> EventLearner:
-    """See `likewise._loops.classifier_reference.event_learner`."""
+    """See `likewise._loops.classifiers.reference.event_learner`."""
     learner: EventLearner = _native.EventLearner(W, precision, reach, top2, *rule).learn
     return learner
 
@@ -27,7 +27,7 @@ def dense_events(
     top2: bool,
     rule: ClassifierRule,
 ) -> tuple[FloatArray, int]:
-    """See `likewise._loops.classifier_reference.dense_events`."""
+    """See `likewise._loops.classifiers.reference.dense_events`."""
     scores = np.empty((len(X), len(W)))
     return scores, _native.dense_events(W, precision, reach, X, labels, top2, *rule, scores)
 
@@ -44,7 +44,7 @@ def csr_events(
     top2: bool,
     rule: ClassifierRule,
 ) -> tuple[FloatArray, int]:
-    """See `likewise._loops.classifier_reference.csr_events`."""
+    """See `likewise._loops.classifiers.reference.csr_events`."""
     scores = np.empty((len(labels), len(W)))
     return scores, _native.csr_events(
         W, precision, reach, values, features, starts, width, labels, top2, *rule, scores
@@ -62,7 +62,7 @@ def factor_events(
     max_updates: int,
     rule: ClassifierRule,
 ) -> tuple[FloatArray, int]:
-    """See `likewise._loops.classifier_reference.factor_events`."""
+    """See `likewise._loops.classifiers.reference.factor_events`."""
     scores = np.empty((len(X), len(W)))
     taken, updates = _native.factor_events(
         W, columns, diagonal, reach, X, labels, top2, max_updates, *rule, scores
@@ -79,7 +79,7 @@ def low_rank_events(
     top2: bool,
     rule: ClassifierRule,
 ) -> tuple[FloatArray, int]:
-    """See `likewise._loops.classifier_reference.low_rank_events`."""
+    """See `likewise._loops.classifiers.reference.low_rank_events`."""
     scores = np.empty((len(X), len(W)))
     taken, updates = _native.low_rank_events(W, *sketch, reach, X, labels, top2, *rule, scores)
     return scores[:taken], updates
@@ -98,7 +98,7 @@ def block_events(
     shrink: FloatArray,
     rule: ClassifierRule,
 ) -> tuple[FloatArray, int, bool]:
-    """See `likewise._loops.classifier_reference.block_events`."""
+    """See `likewise._loops.classifiers.reference.block_events`."""
     scores = np.empty(len(X))
     taken, updates, trusted = _native.block_events(
         w, sigma, diagonal, X, labels, asked, known, quadratics, history, shrink, *rule, scores

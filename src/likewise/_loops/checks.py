@@ -1,0 +1,21 @@
+"""What loops of several families share: the width of their vectors, and checks of arguments."""
+
+import numpy as np
+
+from likewise._runtime.arrays import Array
+
+LANES = 8  # doubles that the compiled loops take at a time
+
+
+def padded(width: int) -> int:
+    """Return `width` rounded up to whole vectors."""
+    return -(-width // LANES) * LANES
+
+
+def check_vector(name: str, values: Array, dtype: type) -> None:
+    """Refuse anything but a contiguous vector of the given type."""
+    if not isinstance(values, np.ndarray) or values.dtype != dtype:
+        found = getattr(values, "dtype", type(values).__name__)
+        raise TypeError(f"{name} must be an array of {np.dtype(dtype)}, but it is {found}.")
+    if values.ndim != 1 or not values.flags.c_contiguous:
+        raise TypeError(f"{name} must be a contiguous vector, but its shape is {values.shape}.")

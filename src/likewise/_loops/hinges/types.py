@@ -1,0 +1,34 @@
+"""What the loops over hinge losses refuse, whichever way they are computed."""
+
+import numpy as np
+
+from likewise._loops.checks import check_vector
+from likewise._runtime.arrays import FloatArray, IndexArray
+
+
+def check_groups(
+    near: FloatArray,
+    near_start: IndexArray,
+    far: FloatArray,
+    far_start: IndexArray,
+    margin: float,
+    width: float,
+) -> None:
+    """Refuse groups that do not cut up their pairs, and hinges that have no meaning."""
+    for name, values, start in (("near", near, near_start), ("far", far, far_start)):
+        check_vector(name, values, np.float64)
+        check_vector(f"{name}_start", start, np.int64)
+        whole = len(start) and start[0] == 0 and start[-1] == len(values)
+        if not whole or (np.diff(start) < 0).any():
+            raise ValueError(
+                f"{name}_start must rise from 0 to {len(values)}, the number of {name} pairs."
+            )
+    if len(near_start) != len(far_start):
+        raise ValueError(
+            f"near_start and far_start must be as long, but have {len(near_start)} and "
+            f"{len(far_start)}."
+        )
+    if not (np.isfinite(margin) and 0 <= width < np.inf):
+        raise ValueError(
+            f"margin must be finite and width at least 0, but they are {margin} and {width}."
+        )

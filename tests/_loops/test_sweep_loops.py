@@ -1,0 +1,117 @@
+"""Passes over dual variables: compiled against their NumPy twins, and those against the dual."""
+
+import math
+
+import numpy as np
+import pytest
+from loop_backends import INSTRUCTIONS, needs_native
+
+from likewise._loops.sweeps import reference
+
+if INSTRUCTIONS:
+    from likewise._loops.sweeps import compiled
+
+
+def sweep_case(d, scale=1.0):
+    random = np.random.default_rng(d)
+    V = random.normal(size=(40, d)) * scale
+    V[7] = 0
+    sign = np.where(np.arange(40) < 20, 1.0, -1.0)
+    bounds = np.where(sign > 0, 0.5, 2.0) * d * scale**2
+    return lambda: (
+        (np.eye(d), V, sign, np.zeros(40), 1 / bounds),
+        {"share": 0.4, "softness": 1.5},
+    )
+
+
+def margin_case(d, triplets, softness=0.0, top=0.7):
+    random = np.random.default_rng(d)
+    V = random.normal(size=(30, d))
+    V[4] = 0
+    n = 50
+    plus, minus = random.integers(30, size=(2, n))
+    minus[3] = plus[3]  # a matrix of zero
+    X = np.einsum("ni,nj->nij", V[plus], V[plus])
+    if triplets:
+        X -= np.einsum("ni,nj->nij", V[minus], V[minus])
+    sign = np.ones(n) if triplets else np.where(np.arange(n) % 2, 1.0, -1.0)
+    multipliers = 0.05 * random.random(n)
+    M = np.einsum("n,nij->ij", multipliers * sign, X)
+    order, norms = random.permutation(n)[:40], (X**2).sum(axis=(1, 2))
+
+    def fresh():
+        return multipliers.copy(), np.zeros(n)
+
+    return lambda: (
+        (M.copy(), V, plus, minus if triplets else None, sign, norms, *fresh(), order),
+        {"b": -0.5, "top": top, "softness": softness, "weight": 0.0 if triplets else 1.5},
+    )
+
+
+CASES = (
+    [("bregman_sweep", sweep_case(d)) for d in (1, 2, 8, 13, 40, 70, 140)]
+    + [("bregman_sweep", sweep_case(5, scale)) for scale in (1e-100, 1e100)]
+    + [("margin_sweep", margin_case(d, t)) for d in (1, 3, 8, 19, 40) for t in (False, True)]
+    + [("margin_sweep", margin_case(4, t, 0.3, math.inf)) for t in (False, True)]
+)
+
+
+def outcome(loop, case):
+    """Return everything that a loop says and leaves behind."""
+    args, options = case()
+    found = loop(*args, **options)
+    said = found if isinstance(found, tuple) else [] if found is None else [found]
+    return [np.asarray(part, dtype=np.float64) for part in (*said, *args) if part is not None]
+
+
+@needs_native
+@pytest.mark.parametrize(("name", "case"), CASES, ids=lambda value: getattr(value, "real", value))
+def test_native_matches_reference(name, case, instructions):
+    found = outcome(getattr(compiled, name), case)
+    expected = outcome(getattr(reference, name), case)
+    for a, b in zip(found, expected, strict=True):
+        assert a.shape == b.shape
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12 * np.nanmax(np.abs(b), initial=0))
+
+
+@pytest.mark.parametrize("triplets", [False, True])
+def test_a_margin_sweep_makes_each_multiplier_best_in_turn(triplets):
+    """The dual objective, along one multiplier, has its maximum at the value that it gets."""
+    args, options = margin_case(3, triplets, softness=0.2)()
+    M, V, plus, minus, sign, _, multipliers, _, order = args
+    first = multipliers.copy()
+    X = np.einsum("ni,nj->nij", V[plus], V[plus])
+    if triplets:
+        X = X - np.einsum("ni,nj->nij", V[minus], V[minus])
+
+    def dual(values):
+        A = np.einsum("n,nij->ij", values * sign, X)
+        even = (values - first) @ sign
+        charged = options["b"] * even + options["weight"] * even**2 / 2
+        return values.sum() - 0.1 * (values**2).sum() - (A**2).sum() / 2 - charged
+
+    b = reference.margin_sweep(*args[:-1], order[:1], **options)
+    k = order[0]
+    for other in np.linspace(0, options["top"], 101):
+        moved = multipliers.copy()
+        moved[k] = other
+        assert dual(moved) <= dual(multipliers) + 1e-12
+    np.testing.assert_allclose(M, np.einsum("n,nij->ij", multipliers * sign, X), atol=1e-12)
+    expected = options["b"] + options["weight"] * float((multipliers - first) @ sign)
+    assert b == pytest.approx(expected)
+
+
+@needs_native
+def test_bad_shapes_are_refused():
+    floats = np.zeros(2)
+    with pytest.raises(ValueError, match="M must be square"):
+        compiled.bregman_sweep(
+            np.eye(3), np.zeros((2, 2)), floats, floats, floats, share=0.5, softness=1.0
+        )
+    args, options = margin_case(3, True)()
+    with pytest.raises(IndexError, match="order must have numbers of constraints"):
+        compiled.margin_sweep(*args[:-1], np.array([50]), **options)
+    with pytest.raises(IndexError, match="plus and minus must be row numbers"):
+        compiled.margin_sweep(*args[:3], args[3] + 30, *args[4:], **options)
+    with pytest.raises(ValueError, match="one value a constraint"):
+        compiled.margin_sweep(*args[:5], floats, *args[6:], **options)
