@@ -1,4 +1,4 @@
-"""The energy rule against the paper's formula in plain loops."""
+"""EnergyClassifier against the formula of the paper in plain loops."""
 
 import numpy as np
 import pytest
@@ -8,8 +8,7 @@ from sklearn.datasets import load_wine
 from sklearn.frozen import FrozenEstimator
 
 import likewise as lw
-from likewise.objectives import energies
-from likewise.objectives.label_energies import BLOCK_VALUES
+from likewise.objectives.label_energies import BLOCK_VALUES, label_energies
 
 
 def hinge(value):
@@ -17,7 +16,7 @@ def hinge(value):
 
 
 def loop_energy(D, targets, codes, to_targets, label, push, margin, D_from=None, *, invaders=True):
-    """The three sums of the paper's Eq. 15 for one point with distances D."""
+    """Return the three sums of Eq. 15 for one point with squared distances D."""
     D_from = D if D_from is None else D_from
     total = 0.0
     for j in targets:
@@ -56,7 +55,7 @@ def test_every_label_against_the_formula(n_classes, k, grid, several, invaders, 
         ]
     )
     push, margin = 0.3, 1.5
-    found = energies(
+    found = label_energies(
         D,
         targets,
         np.searchsorted(codes, np.arange(n_classes + 1)),
@@ -96,7 +95,7 @@ def data(seed=0, n=60, dtype=np.float64):
 @pytest.mark.parametrize("invaders", [True, False])
 @pytest.mark.parametrize("targets", ["euclidean", "learned"])
 @pytest.mark.parametrize("metric", [lw.Whitening(), lw.LMNN(2)])
-def test_the_whole_rule_by_loops(targets, metric, invaders):
+def test_energies_against_loops(targets, metric, invaders):
     X, y = data()
     T, _ = data(1, 7)
     k, push = 2, 0.4
@@ -139,7 +138,7 @@ def test_the_whole_rule_by_loops(targets, metric, invaders):
     assert model.predict(T).tolist() == model.classes_[np.argmin(expected, axis=1)].tolist()
 
 
-def test_settings_come_from_the_metric_unless_given():
+def test_parameters_default_to_those_of_the_metric():
     X, y = data()
     model = lw.EnergyClassifier(lw.LMNN(2, push=0.3, margin=2.0)).fit(X, y)
     same = lw.EnergyClassifier(
@@ -179,7 +178,7 @@ def test_wine():
     assert lw.EnergyClassifier().fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.95
 
 
-def test_a_class_without_enough_targets():
+def test_a_class_with_too_few_rows():
     X, y = data()
     with pytest.raises(ValueError, match=r"Class 'c' has 3 rows, .*n_neighbors=3 .* at least 4"):
         lw.EnergyClassifier(n_neighbors=3).fit(X[:11], y[:11])

@@ -1,4 +1,4 @@
-"""Classification by LMNN's energy rule: the label under which a point costs least."""
+"""Classification by the energy rule of LMNN."""
 
 from __future__ import annotations
 
@@ -33,42 +33,47 @@ from likewise.base.metric_learner import transform_centred
 from likewise.batch import LMNN
 from likewise.constraints import target_neighbors
 from likewise.neighbors import nearest
-from likewise.objectives import energies
-from likewise.objectives.label_energies import BLOCK_VALUES, SquaredDistances, by_class
+from likewise.objectives.label_energies import (
+    BLOCK_VALUES,
+    SquaredDistances,
+    label_energies,
+    sort_by_class,
+)
 
 
 class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
-    r"""The energy rule of LMNN: try each label for a point, and keep the one of least loss.
+    r"""LMNN's energy-based classifier: predicts the label that increases the LMNN loss least.
 
-    If t had the label c, with its k target neighbours j among class c, it would add to LMNN's
-    objective
+    It learns a metric from labels, or takes a fitted one, and often has fewer errors than a kNN
+    vote with the same metric. A test point t with label c, and with k target neighbours j in class
+    c, would add to the LMNN objective
 
     .. math:: E_c(t) = (1-\mu) \sum_{j} D(t,j)
         + \mu \sum_{j} \sum_{l:\, y_l \ne c} \big[m + D(t,j) - D(t,l)\big]_+
         + \mu \sum_{i:\, y_i \ne c} \sum_{j \rightsquigarrow i} \big[m + D(i,j) - D(i,t)\big]_+,
 
-    with squared distances D: its targets pull, the training rows inside its margin cost, and so
-    does t inside the margins of training rows. Often better than a vote of the neighbours.
+    with squared distances D: the pull of its targets, the hinge losses of its own impostors, and
+    those of the training rows whose impostor it would be.
 
     Parameters
     ----------
     metric : MetricLearner, optional
-        The metric to learn from the training rows; `LMNN` by default. To use one that is fitted
-        already, wrap it in scikit-learn's ``FrozenEstimator``.
+        The metric to learn from the training rows; `LMNN` by default. Wrap a metric that is
+        already fitted in scikit-learn's ``FrozenEstimator``.
     n_neighbors : int, optional
-        Target neighbours k; by default those of the metric, or 3 if it has no such number.
+        Number of target neighbours k; by default that of the metric, or 3 if it has none.
     push : float, optional
         μ; by default that of the metric, or 0.5.
     margin : float, optional
-        m; by default that of the metric. A metric that knows no margin is scaled so that the
-        median squared distance to the targets is 1, and m is 1.
+        m; by default that of the metric. A metric without a margin is scaled so that the median
+        squared distance to the targets is 1, and m is 1.
     targets : {"euclidean", "learned"}
-        Which distances choose the targets: those of the rows as they are given, as in the paper,
-        or the learned ones.
+        Which distances select the targets: the Euclidean distances of the data as given, as in the
+        paper, or the learned ones.
     invaders : bool
-        Whether the second sum counts: training rows inside the margin that the point would have.
-        Under a wrong label that margin is wide, and this sum outweighs the others; without it
-        errors are often fewer.
+        Whether the second sum counts: the training rows inside the margin of the point. Under a
+        wrong label that margin is wide, and this sum outweighs the others; without it there are
+        often fewer errors.
     n_jobs : int, optional
         Threads; None uses all cores. The result does not depend on it.
 
@@ -126,14 +131,14 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
 
     @fitting
     def fit(self, X: TableLike, y: ArrayLike) -> Self:
-        """Learn the metric, remember the rows and find their targets.
+        """Learn the metric and find the targets of the training rows.
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
-            Training rows.
-        y : array-like of shape (n_rows,)
-            Labels of at least two classes, each of more rows than there are targets.
+        X : array-like of shape (n_samples, n_features)
+            Training data.
+        y : array-like of shape (n_samples,)
+            Labels of at least two classes, each with more than `n_neighbors` rows.
 
         Returns
         -------
@@ -143,10 +148,10 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         X, codes, classes = check_labelled(self, X, y)
         metric = LMNN() if self.metric is None else clone(self.metric)
         n_neighbors = _setting(self.n_neighbors, metric, "n_neighbors", 3)
-        # The features as they are also tell, before anything is learned, if a class is too small.
+        # Raises an error, before anything is learned, if a class is too small.
         targets = target_neighbors(X, classes[codes], n_neighbors, n_jobs=self.n_jobs)
         metric.fit(X, classes[codes])
-        # Nothing changes before all has gone well.
+        # Attributes are set only after everything that can fail.
         self.classes_, self.metric_, self._centre = classes, metric, robust_centre(X)
         self._n_neighbors = n_neighbors
         self._push = _setting(self.push, metric, "push", 0.5)
@@ -158,18 +163,17 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         to_targets = _loops.pair_sqdist(
             np.ascontiguousarray(rows), anchors, targets.ravel(), n_jobs=self.n_jobs
         ).reshape(targets.shape)
-        self._by_features, self._invaders = self.targets == "euclidean", self.invaders
+        self._euclidean_targets, self._invaders = self.targets == "euclidean", self.invaders
         self._unit = 1.0
         if not hasattr(metric, "margin"):
             self._unit = float(np.median(to_targets)) or 1.0
-        # The rows of a class side by side, as the sums over classes want them.
-        order, self._class_start = by_class(codes, len(classes))
+        order, self._class_start = sort_by_class(codes, len(classes))
         self._to_targets, self._rows = to_targets[order] / self._unit, rows[order]
-        self._choosers = X[order] if self._by_features else self._rows
+        self._target_candidates = X[order] if self._euclidean_targets else self._rows
         return self
 
     def energies(self, X: TableLike) -> FloatArray:
-        """Return what each label would cost each row; the least is predicted.
+        """Return the energy of each label for each row; the lowest is predicted.
 
         Parameters
         ----------
@@ -184,12 +188,12 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         check_is_fitted(self)
         X = check_rows(self, X, reset=False)
         Z = self._map(X)
-        targets = self._targets_of(X if self._by_features else Z)
+        targets = self._targets_of(X if self._euclidean_targets else Z)
         distances = SquaredDistances(self._rows, self._unit)
-        found = np.empty((len(X), len(self.classes_)))
+        energies = np.empty((len(X), len(self.classes_)))
 
         def block(start: int, stop: int) -> None:
-            found[start:stop] = energies(
+            energies[start:stop] = label_energies(
                 distances.to(Z[start:stop]),
                 targets[start:stop],
                 self._class_start,
@@ -200,10 +204,10 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
             )
 
         run_blocks(block, len(X), max(1, BLOCK_VALUES // len(self._rows)), self.n_jobs)
-        return found
+        return energies
 
     def decision_function(self, X: TableLike) -> FloatArray:
-        """Return how much speaks for each label: the larger, the lower its energy.
+        """Return the negative energy of each label.
 
         Parameters
         ----------
@@ -213,13 +217,15 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         Returns
         -------
         array of shape (n_queries, n_classes), or (n_queries,) for two classes
-            Minus the energies; for two classes what the second has less than the first.
+            Negative energies; for two classes the energy of the first minus that of the second.
         """
-        found = self.energies(X)
-        return np.asarray(found[:, 0] - found[:, 1] if found.shape[1] == 2 else -found)
+        energies = self.energies(X)
+        if energies.shape[1] == 2:
+            return np.asarray(energies[:, 0] - energies[:, 1])
+        return -energies
 
     def predict(self, X: TableLike) -> Array:
-        """Return the label of least energy for each row.
+        """Predict the label of lowest energy for each row.
 
         Parameters
         ----------
@@ -231,22 +237,22 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         array of shape (n_queries,)
             Labels, as in `classes_`.
         """
-        least = self.energies(X).argmin(axis=1)
-        return np.asarray(self.classes_[least])
+        lowest = self.energies(X).argmin(axis=1)
+        return np.asarray(self.classes_[lowest])
 
     def _targets_of(self, queries: Array) -> IndexArray:
-        """Return the targets that each row would have in each class, shape (n, n_classes, k)."""
-        found = []
+        """Return the targets of each row under each label, shape (n_queries, n_classes, k)."""
+        targets = []
         for start, stop in pairwise(self._class_start):
-            members = self._choosers[start:stop]
+            members = self._target_candidates[start:stop]
             _, index = nearest(queries, members, self._n_neighbors, n_jobs=self.n_jobs)
-            found.append(start + index)
-        return np.stack(found, axis=1)
+            targets.append(start + index)
+        return np.stack(targets, axis=1)
 
     def _map(self, X: Array) -> Array:
         return transform_centred(self.metric_, X, self._centre)
 
 
-def _setting(wish: Any, metric: Any, name: str, default: Any) -> Any:
-    """Return what the user wishes, else what the metric was told, else the default."""
-    return getattr(metric, name, default) if wish is None else wish
+def _setting(value: Any, metric: Any, name: str, default: Any) -> Any:
+    """Return the value of a parameter, or that of the metric if it is None, or the default."""
+    return getattr(metric, name, default) if value is None else value

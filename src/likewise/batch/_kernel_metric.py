@@ -36,6 +36,22 @@ class KernelMetric(MetricLearner):
             return None, X
         return KernelSpace.spanned_by(X, kernel, self.kernel_params or {}, budget)
 
+    def _coordinates(self, X: Array, space: KernelSpace | None) -> Array:
+        """Return the coordinates of further rows in `space`, or the rows if there is none."""
+        if space is None:
+            return X
+        n_jobs = getattr(self, "n_jobs", None)
+        return space.coordinates(X, self.kernel, self.kernel_params or {}, n_jobs)
+
+    def _max_components(
+        self, n_samples: int, n_features: int, budget: int | None
+    ) -> tuple[int, str]:
+        """Return the largest `n_components` before the kernel is computed, and its reason."""
+        if self.kernel is None:
+            return n_features, "the features of X"
+        most = min(n_samples - 1, budget or n_samples)
+        return most, "the budget" if most == budget else "one fewer than rows to learn from"
+
     def _of_space(self, space: KernelSpace | None) -> dict[str, Any]:
         """Return what a model has to know of the space: parameters set later are for others."""
         used = None if space is None else (self.kernel, dict(self.kernel_params or {}))

@@ -7,9 +7,15 @@ from likewise.objectives.different_pairs import (
     SumOfDistances,
     WeightedFeatures,
 )
-from likewise.objectives.label_energies import energies
-from likewise.objectives.large_margin import GroupedPairs, LargeMargin
-from likewise.objectives.large_margin_bound import Bound, LargeMarginBound, QuadraticPenalty
+from likewise.objectives.label_energies import label_energies
+from likewise.objectives.large_margin import (
+    DualBound,
+    GroupedPairs,
+    LargeMargin,
+    LargeMarginBound,
+    PairLoss,
+    QuadraticPenalty,
+)
 from likewise.objectives.local_margin import LocalMarginObjective
 from likewise.objectives.logdet import LogDetProblem
 from likewise.objectives.margin import MarginProblem
@@ -18,9 +24,9 @@ from likewise.objectives.nca import NCAObjective
 from likewise.objectives.softmax_neighbours import SoftmaxNeighbours
 
 __all__ = [
-    "Bound",
     "ConstraintMatrices",
     "DifferentPairs",
+    "DualBound",
     "GroupedPairs",
     "LargeMargin",
     "LargeMarginBound",
@@ -29,10 +35,11 @@ __all__ = [
     "MCMLObjective",
     "MarginProblem",
     "NCAObjective",
+    "PairLoss",
     "QuadraticPenalty",
     "SoftMinimum",
     "SoftmaxNeighbours",
     "SumOfDistances",
     "WeightedFeatures",
-    "energies",
+    "label_energies",
 ]

@@ -1,4 +1,4 @@
-"""What each label would add to LMNN's objective, for points whose label is sought."""
+"""The energy of a label: how much a point with that label would add to the LMNN objective."""
 
 from __future__ import annotations
 
@@ -9,42 +9,42 @@ import numpy as np
 from likewise import _loops
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
 
-BLOCK_VALUES = 1 << 19  # distances at a time, for each thread: few stay near its core
+BLOCK_VALUES = 1 << 19  # distances per block: few enough to stay in the cache of a core
 
 
-def by_class(codes: IndexArray, n_classes: int) -> tuple[IndexArray, IndexArray]:
-    """Return rows in the order of their classes, and where each class begins in it."""
+def sort_by_class(codes: IndexArray, n_classes: int) -> tuple[IndexArray, IndexArray]:
+    """Return the order of the rows by class, and where each class begins in it."""
     start = np.zeros(n_classes + 1, dtype=np.int64)
     np.cumsum(np.bincount(codes, minlength=n_classes), out=start[1:])
     return np.argsort(codes, kind="stable"), start
 
 
 class SquaredDistances:
-    """Squared distances to the same rows, over and over, each block by one product.
+    """Squared distances to fixed rows, by one matrix product per block of points.
 
     Parameters
     ----------
-    rows : array of shape (n_rows, n_features)
-        Rows near the origin: far from it products would lose the digits.
+    rows : array of shape (n_samples, n_features)
+        Centred rows: far from the origin the products would lose precision.
     unit : float
-        What distances are divided by.
+        Divisor of the squared distances.
     """
 
     def __init__(self, rows: Array, unit: float = 1.0) -> None:
         rows = rows.astype(np.float64)
         squares = np.square(rows).sum(axis=1)
         # (p, ‖p‖², 1) · (-2r, 1, ‖r‖²) = ‖p - r‖²
-        self._across = np.column_stack([-2 * rows, np.ones(len(rows)), squares]).T / unit
+        self._factor = np.column_stack([-2 * rows, np.ones(len(rows)), squares]).T / unit
 
     def to(self, points: Array) -> FloatArray:
         """Return the squared distances from points to all rows."""
         points = points.astype(np.float64)
         squares = np.square(points).sum(axis=1)
-        found = np.column_stack([points, squares, np.ones(len(points))]) @ self._across
+        found = np.column_stack([points, squares, np.ones(len(points))]) @ self._factor
         return np.maximum(found, 0, out=found)
 
 
-def energies(
+def label_energies(
     to_rows: FloatArray,
     targets: IndexArray,
     class_start: IndexArray,
@@ -55,25 +55,25 @@ def energies(
     invaders: bool = True,
     from_rows: Callable[[int], FloatArray] | None = None,
 ) -> FloatArray:
-    """Return the energy of every label for a block of points.
+    """Return the LMNN energy of every label for a block of points.
 
     Parameters
     ----------
-    to_rows : float64 array of shape (n_points, n_rows)
-        Squared distances from the points to the training rows, those of a class side by side.
+    to_rows : float64 array of shape (n_points, n_samples)
+        Squared distances from the points to the training rows, which are sorted by class.
     targets : int array of shape (n_points, n_classes, k)
-        The training rows that would be the targets of a point in each class.
+        The training rows that would be the targets of a point with each label.
     class_start : int array of shape (n_classes + 1,)
-        Where the rows of each class begin; the last is where all end.
-    to_targets : float64 array of shape (n_rows, k)
-        Squared distances of the training rows to their own targets.
+        Where the rows of each class begin; the last entry is n_samples.
+    to_targets : float64 array of shape (n_samples, k)
+        Squared distances of the training rows to their targets.
     push, margin : float
-        The weight of impostors, and the margin.
+        The weight of the push, and the margin.
     invaders : bool
-        Whether rows inside the margin of a point cost.
+        Whether the training rows inside the margin of a point count.
     from_rows : callable, optional
-        Squared distances from the training rows to the points if these were of a given class,
-        shape (n_points, n_rows); the same as `to_rows` by default.
+        Squared distances from the training rows to the points if these had a given label, shape
+        (n_points, n_samples); the same as `to_rows` by default.
 
     Returns
     -------
@@ -84,27 +84,27 @@ def energies(
     >>> to_rows = np.array([[0.0, 1.0, 9.0, 16.0]])
     >>> targets = np.array([[[0], [2]]])
     >>> class_start, to_targets = np.array([0, 2, 4]), np.array([[1.0], [1.0], [1.0], [1.0]])
-    >>> energies(to_rows, targets, class_start, to_targets, push=0.5, margin=1.0)
+    >>> label_energies(to_rows, targets, class_start, to_targets, push=0.5, margin=1.0)
     array([[ 0. , 15.5]])
     """
     n_points, n_classes, k = targets.shape
-    near = np.take_along_axis(to_rows, targets.reshape(n_points, -1), axis=1)  # D(t, j)
-    near = near.reshape(n_points, n_classes, k)
-    radii = np.ascontiguousarray(to_targets.T + margin)
+    sqdist = np.take_along_axis(to_rows, targets.reshape(n_points, -1), axis=1)
+    sqdist = sqdist.reshape(n_points, n_classes, k)  # D(t, j)
+    sqradii = np.ascontiguousarray(to_targets.T + margin)
     if from_rows is None:
-        pushed = _of_others(_loops.invaded_hinges(to_rows, class_start, radii))
+        push_loss = _sum_over_other_classes(_loops.invaded_hinges(to_rows, class_start, sqradii))
     else:
-        pushed = np.empty((n_points, n_classes))
+        push_loss = np.empty((n_points, n_classes))
         for label in range(n_classes):
-            by_class = _loops.invaded_hinges(from_rows(label), class_start, radii)
-            pushed[:, label] = np.delete(by_class, label, axis=1).sum(axis=1)
+            class_loss = _loops.invaded_hinges(from_rows(label), class_start, sqradii)
+            push_loss[:, label] = np.delete(class_loss, label, axis=1).sum(axis=1)
     if invaders:
-        pushed += _loops.invader_hinges(to_rows, class_start, near + margin)
-    return np.asarray((1 - push) * near.sum(axis=2) + push * pushed)
+        push_loss += _loops.invader_hinges(to_rows, class_start, sqdist + margin)
+    return np.asarray((1 - push) * sqdist.sum(axis=2) + push * push_loss)
 
 
-def _of_others(by_class: FloatArray) -> FloatArray:
-    """Return, for each column, the sum of all others; no difference is taken that would round."""
+def _sum_over_other_classes(by_class: FloatArray) -> FloatArray:
+    """Return, for each column, the sum of all others, without a difference that would cancel."""
     before, after = np.zeros_like(by_class), np.zeros_like(by_class)
     np.cumsum(by_class[:, :-1], axis=1, out=before[:, 1:])
     np.cumsum(by_class[:, :0:-1], axis=1, out=after[:, -2::-1])

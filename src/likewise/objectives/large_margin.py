@@ -1,173 +1,314 @@
-"""The cost of neighbours that are far and of impostors that are near: LMNN's objective.
+"""The LMNN objective: pull targets near, push impostors beyond a margin; with its dual bound.
 
-Pairs come in groups. Every near pair of a group (an anchor and a target neighbour) pulls, and every
-far pair of it (the same anchor and an impostor) has to be farther than each near one by a margin.
-The hinges see distances only, so one group may have its distances from several metrics.
+Pairs come in groups. Each group has an anchor, target pairs that pull, and impostor pairs, each of
+which has to be farther than every target pair of the group by a margin. The hinge losses depend on
+squared distances only, so the distances of one group may come from several metrics.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import eigh
+from scipy.optimize import minimize_scalar
 
 from likewise import _loops
 from likewise._numerics.products import gradient_in_components, map_rows
 from likewise._runtime.arrays import Array, BoolArray, FloatArray, IndexArray
-from likewise.objectives.large_margin_bound import Bound, LargeMarginBound, QuadraticPenalty
+
+# Eigenvalues of the pull below this share of the largest, times their number, count as 0.
+_RANK_TOLERANCE = 1e-12
+# Squared distances in the null space of the pull below this share of the mean ‖x‖² count as 0.
+_NULL_SPACE_TOLERANCE = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
 class GroupedPairs:
-    """Pairs of rows, group by group: those of group g stand from ``start[g]`` to ``start[g + 1]``.
+    """Pairs of rows of X, sorted by group: group g has ``indptr[g]`` to ``indptr[g + 1]``.
 
     Attributes
     ----------
     rows, cols : int array of shape (n_pairs,)
-        Row numbers.
-    start : int array of shape (n_groups + 1,)
+        Row numbers of the anchor and of the other row.
+    indptr : int array of shape (n_groups + 1,)
         Where each group begins.
     """
 
     rows: IndexArray
     cols: IndexArray
-    start: IndexArray
+    indptr: IndexArray
 
     @classmethod
-    def sorted_by(
+    def from_sorted(
         cls, groups: IndexArray, n_groups: int, rows: IndexArray, cols: IndexArray
     ) -> GroupedPairs:
-        """Make it from pairs that stand in the order of their groups."""
-        start = np.zeros(n_groups + 1, dtype=np.int64)
-        np.cumsum(np.bincount(groups, minlength=n_groups), out=start[1:])
-        return cls(rows, cols, start)
+        """Build it from pairs that are sorted by `groups`, the group of each pair."""
+        indptr = np.zeros(n_groups + 1, dtype=np.int64)
+        np.cumsum(np.bincount(groups, minlength=n_groups), out=indptr[1:])
+        return cls(rows, cols, indptr)
 
     @classmethod
-    def none(cls, n_groups: int) -> GroupedPairs:
-        """Make groups without pairs."""
-        empty = np.empty(0, dtype=np.int64)
-        return cls(empty, empty, np.zeros(n_groups + 1, dtype=np.int64))
+    def empty(cls, n_groups: int) -> GroupedPairs:
+        """Build groups without pairs."""
+        nothing = np.empty(0, dtype=np.int64)
+        return cls(nothing, nothing, np.zeros(n_groups + 1, dtype=np.int64))
 
     @property
     def groups(self) -> IndexArray:
         """The group of each pair."""
-        return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
+        return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
 
-    def chosen(self, mask: BoolArray) -> GroupedPairs:
-        """Return some of the pairs, in the same groups."""
-        n_groups = len(self.start) - 1
-        return GroupedPairs.sorted_by(self.groups[mask], n_groups, self.rows[mask], self.cols[mask])
+    def select(self, mask: BoolArray) -> GroupedPairs:
+        """Return the pairs in `mask`, in the same groups."""
+        n_groups = len(self.indptr) - 1
+        return GroupedPairs.from_sorted(
+            self.groups[mask], n_groups, self.rows[mask], self.cols[mask]
+        )
 
     def __len__(self) -> int:
         return len(self.rows)
 
 
-class Costs(NamedTuple):
-    """What distances cost, and the slope of that in each of them.
+class PairLoss(NamedTuple):
+    """The loss as a function of the squared distances of pairs, and its derivatives.
 
     Attributes
     ----------
     value : float
         Pull and push together.
-    near, far : float arrays, one value a pair
-        Slopes: not below 0 for near pairs, not above 0 for far ones.
+    targets, impostors : float arrays of shape (n_pairs,)
+        The derivative with respect to each squared distance: at least 0 for targets, at most 0 for
+        impostors.
     """
 
     value: float
-    near: FloatArray
-    far: FloatArray
+    targets: FloatArray
+    impostors: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
 class LargeMargin:
     """``Σ_g c_g [(1-μ) Σ_j D_j + μ Σ_j Σ_l hinge(margin + D_j - D_l)]`` over groups g.
 
-    j runs over the near pairs of a group and l over its far ones.
+    j runs over the target pairs of a group and l over its impostor pairs.
 
     Parameters
     ----------
-    X : array of shape (n_rows, n_features)
-        Rows about a point amid them (`robust_centre`), whose precision the products keep.
-    near : GroupedPairs
-        Anchors and their targets.
-    far : GroupedPairs
+    X : array of shape (n_samples, n_features)
+        Data centred by `robust_centre`, so that products keep the precision of differences.
+    targets : GroupedPairs
+        Anchors and their target neighbours.
+    impostors : GroupedPairs
         Anchors and impostors, in the same groups.
     weights : array of shape (n_groups,)
-        c.
+        c, the weight of each group.
     push : float
-        μ, the share of the push.
+        μ, the weight of the push.
     margin : float
-        How much farther, in squared distance, impostors should be.
-    width : float
-        The hinge is rounded over this width; 0 leaves its kink.
+        How much larger the squared distances of impostors should be.
+    smoothing : float
+        Width over which the hinge is smoothed to a quadratic; 0 keeps the kink.
     n_jobs : int or None
         Threads; None uses all cores.
     """
 
     X: Array
-    near: GroupedPairs
-    far: GroupedPairs
+    targets: GroupedPairs
+    impostors: GroupedPairs
     weights: FloatArray
     push: float = 0.5
     margin: float = 1.0
-    width: float = 0.0
+    smoothing: float = 0.0
     n_jobs: int | None = None
 
     def value_and_gradient(self, L: Array) -> tuple[float, Array]:
-        """Return the cost under L and its slope in L."""
-        Z = self.mapped(L)
-        costs = self.costs(self.distances(Z, self.near), self.distances(Z, self.far))
-        spread = self.spread(Z, costs)
-        return costs.value, gradient_in_components(spread, self.X, self.n_jobs)
+        """Return the objective at L and its gradient with respect to L."""
+        Z = self.transform(L)
+        loss = self.loss(self.sqdist(Z, self.targets), self.sqdist(Z, self.impostors))
+        product = self.laplacian_product(Z, loss)
+        return loss.value, gradient_in_components(product, self.X, self.n_jobs)
 
-    def mapped(self, L: Array) -> Array:
-        """Return the rows through L."""
+    def transform(self, L: Array) -> Array:
+        """Return ``X @ L.T``."""
         return map_rows(self.X, L, self.n_jobs)
 
-    def distances(self, Z: Array, pairs: GroupedPairs) -> FloatArray:
-        """Return the squared distances of pairs of mapped rows."""
+    def sqdist(self, Z: Array, pairs: GroupedPairs) -> FloatArray:
+        """Return the squared distances of pairs of transformed rows Z."""
         return _loops.pair_sqdist(Z, pairs.rows, pairs.cols, n_jobs=self.n_jobs)
 
-    def costs(self, near: FloatArray, far: FloatArray, *, pull: float | None = None) -> Costs:
-        """Return what squared distances cost; `pull` replaces the share ``1 - push``."""
+    def loss(
+        self, targets: FloatArray, impostors: FloatArray, *, pull: float | None = None
+    ) -> PairLoss:
+        """Return the loss for squared distances of the pairs; `pull` replaces ``1 - push``."""
         pull = 1 - self.push if pull is None else pull
-        pushed, near_slope, far_slope = _loops.group_hinges(
-            near, self.near.start, far, self.far.start, self.margin, self.width, n_jobs=self.n_jobs
+        hinges, target_derivatives, impostor_derivatives = _loops.group_hinges(
+            targets,
+            self.targets.indptr,
+            impostors,
+            self.impostors.indptr,
+            self.margin,
+            self.smoothing,
+            n_jobs=self.n_jobs,
         )
-        near_weights = np.repeat(self.weights, np.diff(self.near.start))
-        far_weights = np.repeat(self.weights, np.diff(self.far.start))
-        value = pull * float(near_weights @ near) + self.push * float(self.weights @ pushed)
-        return Costs(
+        target_weights = np.repeat(self.weights, np.diff(self.targets.indptr))
+        impostor_weights = np.repeat(self.weights, np.diff(self.impostors.indptr))
+        value = pull * float(target_weights @ targets) + self.push * float(self.weights @ hinges)
+        return PairLoss(
             value,
-            near_weights * (pull + self.push * near_slope),
-            far_weights * (-self.push * far_slope),
+            target_weights * (pull + self.push * target_derivatives),
+            impostor_weights * (-self.push * impostor_derivatives),
         )
 
-    def spread(self, Z: Array, costs: Costs) -> Array:
-        """Return ``ΛZ``, half the slope in the mapped rows, Λ the Laplacian of the slopes."""
-        near, far = np.flatnonzero(costs.near), np.flatnonzero(costs.far)
+    def laplacian_product(self, Z: Array, loss: PairLoss) -> Array:
+        """Return ``ΛZ``, half the gradient in Z; Λ is the graph Laplacian of the derivatives."""
+        targets, impostors = np.flatnonzero(loss.targets), np.flatnonzero(loss.impostors)
         return _loops.laplacian_apply(
             Z,
-            np.concatenate([self.near.rows[near], self.far.rows[far]]),
-            np.concatenate([self.near.cols[near], self.far.cols[far]]),
-            np.concatenate([costs.near[near], costs.far[far]]),
+            np.concatenate([self.targets.rows[targets], self.impostors.rows[impostors]]),
+            np.concatenate([self.targets.cols[targets], self.impostors.cols[impostors]]),
+            np.concatenate([loss.targets[targets], loss.impostors[impostors]]),
             n_jobs=self.n_jobs,
         )
 
-    def bound(
+    def lower_bound(
         self, penalty: QuadraticPenalty | None = None
-    ) -> Callable[[Any, FloatArray, FloatArray], Bound]:
-        """Return what bounds this objective, plus a `penalty`, over all metrics."""
-        return LargeMarginBound(self.X, self.pull_slope(), penalty, self.n_jobs)
+    ) -> Callable[[Any, FloatArray, FloatArray], DualBound]:
+        """Return the function that bounds this objective, plus a `penalty`, over all metrics."""
+        return LargeMarginBound(self.X, self.pull_gradient(), penalty, self.n_jobs)
 
-    def pull_slope(self) -> Array:
-        """Return the slope of the pull in M, the same for every M."""
-        near = np.repeat(self.weights, np.diff(self.near.start)) * (1 - self.push)
-        return self.slope_in_matrix(Costs(0.0, near, np.zeros(len(self.far))))
+    def pull_gradient(self) -> Array:
+        """Return the gradient of the pull with respect to M, which is the same for every M."""
+        targets = np.repeat(self.weights, np.diff(self.targets.indptr)) * (1 - self.push)
+        return self.gradient_in_matrix(PairLoss(0.0, targets, np.zeros(len(self.impostors))))
 
-    def slope_in_matrix(self, costs: Costs) -> Array:
-        """Return the slope in M: the sum of ``slope (x_a - x_b)(x_a - x_b)ᵀ`` over pairs."""
-        slope = gradient_in_components(self.spread(self.X, costs), self.X, self.n_jobs) / 2
-        return np.asarray((slope + slope.T) / 2)
+    def gradient_in_matrix(self, loss: PairLoss) -> Array:
+        """Return the gradient in M: ``Σ derivative (x_a - x_b)(x_a - x_b)ᵀ`` over the pairs."""
+        product = self.laplacian_product(self.X, loss)
+        gradient = gradient_in_components(product, self.X, self.n_jobs) / 2
+        return np.asarray((gradient + gradient.T) / 2)
+
+
+class DualBound(NamedTuple):
+    """A lower bound from the dual problem.
+
+    Attributes
+    ----------
+    dual_value : float
+        The dual objective at dual variables that need not be feasible.
+    lower_bound : float
+        The dual objective after scaling them by the largest s ≤ 1 that makes them feasible.
+    """
+
+    dual_value: float
+    lower_bound: float
+
+
+class QuadraticPenalty(NamedTuple):
+    """The penalty ``strength/2 ‖M - centre‖²``."""
+
+    centre: Array
+    strength: float
+
+    def value(self, M: Array) -> float:
+        """Return the penalty of M."""
+        return self.strength / 2 * float(np.square(M - self.centre).sum())
+
+    def gradient(self, M: Array) -> Array:
+        """Return its gradient with respect to M."""
+        return np.asarray(self.strength * (M - self.centre))
+
+    def minimum_plus_linear(self, G: Array) -> float:
+        """Return the minimum of ``⟨G, M⟩`` plus the penalty over positive semidefinite M."""
+        eigenvalues = eigh(self.centre - G / self.strength, eigvals_only=True)
+        positive = float(np.square(np.maximum(eigenvalues, 0)).sum())
+        return self.strength / 2 * (float(np.square(self.centre).sum()) - positive)
+
+
+class LargeMarginBound:
+    r"""Lower bounds on the LMNN objective over all metrics, from derivatives of smoothed hinges.
+
+    For dual variables λ between 0 and μ, one per triplet, the objective is at least
+    ``margin Σλ + ⟨P + Q, M⟩``, with P the gradient of the pull in M and ``Q = Σ λ (C_ij - C_il)``.
+    If P + sQ is positive semidefinite, ``s · margin Σλ`` is a lower bound for every metric.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+    pull : array of shape (n_features, n_features)
+        P.
+    penalty : QuadraticPenalty or None
+        What is added to the objective.
+    n_jobs : int or None
+        Threads; None uses all cores.
+    """
+
+    def __init__(
+        self,
+        X: Array,
+        pull: Array,
+        penalty: QuadraticPenalty | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.pull, self.penalty, self.n_jobs = pull, penalty, n_jobs
+        values, vectors = eigh(pull)
+        in_range = values > _RANK_TOLERANCE * max(float(values[-1]), 0.0) * len(values)
+        self._pull_whitening = vectors[:, in_range] / np.sqrt(values[in_range])
+        self._null_space = vectors[:, ~in_range]
+        self._null_coordinates = map_rows(X, self._null_space.T, n_jobs)
+        mean_square = float(np.square(X, dtype=np.float64).sum() / max(1, len(X)))
+        self._null_tolerance = _NULL_SPACE_TOLERANCE * mean_square
+
+    def __call__(
+        self, objective: LargeMargin, targets: FloatArray, impostors: FloatArray
+    ) -> DualBound:
+        """Return the bound from the derivatives of the hinges at these squared distances."""
+        if self.penalty is None and self._null_space.shape[1]:
+            pairs = objective.impostors
+            kept = self.in_pull_range(pairs.rows, pairs.cols)
+            objective, impostors = replace(objective, impostors=pairs.select(kept)), impostors[kept]
+        push = objective.loss(targets, impostors, pull=0.0)
+        dual_value = -objective.margin * float(push.impostors.sum())
+        Q = objective.gradient_in_matrix(push)
+        if self.penalty is not None:
+            return self._with_penalty(self.penalty, dual_value, Q)
+        return scaled_to_feasible(dual_value, self.min_eigenvalue(Q))
+
+    def _with_penalty(self, penalty: QuadraticPenalty, dual_value: float, Q: Array) -> DualBound:
+        def bound(s: float) -> float:
+            return s * dual_value + penalty.minimum_plus_linear(self.pull + s * Q)
+
+        unscaled = bound(1.0)
+        best = minimize_scalar(
+            lambda s: -bound(s), bounds=(0.0, 1.0), method="bounded", options={"maxiter": 12}
+        )
+        return DualBound(unscaled, max(unscaled, -float(best.fun)))
+
+    def min_eigenvalue(self, Q: Array) -> float:
+        """Return the smallest generalised eigenvalue of Q relative to P, in the range of P."""
+        if not self._pull_whitening.shape[1]:
+            return 0.0
+        whitened = self._pull_whitening.T @ Q @ self._pull_whitening
+        return float(eigh(whitened, eigvals_only=True)[0])
+
+    def in_pull_range(self, rows: IndexArray, cols: IndexArray) -> BoolArray:
+        """Return which pairs do not differ in the null space of P.
+
+        The other impostors can be pushed away at no cost and contribute nothing to the bound. If
+        they were kept, P + sQ would be indefinite in the null space of P for every s > 0.
+        """
+        if not self._null_space.shape[1]:
+            return np.ones(len(rows), dtype=bool)
+        sqdist = _loops.pair_sqdist(self._null_coordinates, rows, cols, n_jobs=self.n_jobs)
+        return sqdist <= self._null_tolerance
+
+
+def scaled_to_feasible(dual_value: float, min_eigenvalue: float) -> DualBound:
+    """Scale dual variables by the largest s ≤ 1 for which P + sQ is positive semidefinite.
+
+    `min_eigenvalue` is the smallest generalised eigenvalue of Q relative to P.
+    """
+    feasible = min_eigenvalue >= -1
+    return DualBound(dual_value, dual_value if feasible else dual_value / -min_eigenvalue)

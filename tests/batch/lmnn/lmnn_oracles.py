@@ -1,19 +1,19 @@
-"""LMNN's objectives in loops, for one metric and for several, and its optimum by CVXPY."""
+"""The LMNN objective in loops, for one metric and for several, and its optimum by CVXPY."""
 
 import cvxpy as cp
 import numpy as np
 
 
-def overlapping(n_rows=40, n_features=3, seed=0):
+def overlapping(n_samples=40, n_features=3, seed=0):
     random = np.random.default_rng(seed)
-    y = np.arange(n_rows) % 3
-    X = random.normal(size=(n_rows, n_features)) @ np.diag(np.linspace(1, 3, n_features))
+    y = np.arange(n_samples) % 3
+    X = random.normal(size=(n_samples, n_features)) @ np.diag(np.linspace(1, 3, n_features))
     X[:, 0] += 1.2 * y
     return X, y
 
 
 def by_the_formula(X, y, targets, M, push=0.5, margin=1.0, weights=None):
-    """Eq. 14 as it is printed: three loops."""
+    """Return Eq. 14 by three loops."""
     weights = np.ones(len(X)) if weights is None else weights
 
     def distance(a, b):
@@ -30,17 +30,17 @@ def by_the_formula(X, y, targets, M, push=0.5, margin=1.0, weights=None):
 
 
 def by_cvxpy(X, y, targets, push=0.5, margin=1.0, regularization=None):
-    """Return the least value over all metrics, from a solver that knows nothing of ours."""
+    """Return the minimum over all metrics, by an independent solver."""
     d = X.shape[1]
     M = cp.Variable((d, d), PSD=True)
     outer = np.einsum("abi,abj->abij", *2 * (X[:, None] - X[None],)).reshape(len(X), len(X), d * d)
-    near, triplets = np.zeros(d * d), []
+    pull, triplets = np.zeros(d * d), []
     for i in range(len(X)):
         for j in targets[i]:
-            near += outer[i, j]
+            pull += outer[i, j]
             triplets += [outer[i, j] - outer[i, k] for k in range(len(X)) if y[k] != y[i]]
     flat = cp.vec(M, order="C")
-    value = (1 - push) * near @ flat + push * cp.sum(cp.pos(margin + np.array(triplets) @ flat))
+    value = (1 - push) * pull @ flat + push * cp.sum(cp.pos(margin + np.array(triplets) @ flat))
     if regularization is not None:
         centre, strength = regularization
         value += strength / 2 * cp.sum_squares(M - centre)
@@ -50,7 +50,7 @@ def by_cvxpy(X, y, targets, push=0.5, margin=1.0, regularization=None):
 
 
 def targets_of(X, y, k):
-    """The k nearest rows of the same class, row by row."""
+    """Return the k nearest rows of the same class for each row."""
     return [
         sorted(
             (j for j in range(len(X)) if j != i and y[j] == y[i]),
@@ -61,7 +61,7 @@ def targets_of(X, y, k):
 
 
 def loop_objective(X, y, clusters, Ls, k, push, margin, weights=None):
-    """The paper's Eq. (14) with the distances of Eq. (16)."""
+    """Return Eq. 14 with the distances of Eq. 16."""
 
     def D(i, j):  # noqa: N802
         return np.square(Ls[clusters[j]] @ (X[i] - X[j])).sum()

@@ -1,4 +1,4 @@
-"""LMNN in the feature space of a kernel: the same as on explicit features."""
+"""LMNN in the feature space of a kernel agrees with LMNN on explicit features."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def quadratic_features(X):
         (lambda A, B: (1 + A @ B.T) ** 2, {}, quadratic_features),
     ],
 )
-def test_a_kernel_is_lmnn_on_its_features(kernel, params, features):
+def test_a_kernel_agrees_with_explicit_features(kernel, params, features):
     X, y = data()
     settings = {"tol": 1e-4, "max_iter": 5000}
     by_kernel = lw.LMNN(2, kernel=kernel, kernel_params=params, **settings).fit(X, y)
@@ -49,7 +49,7 @@ def test_a_kernel_is_lmnn_on_its_features(kernel, params, features):
     assert metric(new[0], new[1]) == pytest.approx(found[0], rel=1e-9)
 
 
-def test_the_objective_is_that_of_the_mapped_rows():
+def test_the_objective_is_that_of_the_transformed_rows():
     X, y = data()
     model = lw.LMNN(2, kernel="rbf", kernel_params={"gamma": 0.5}, init="identity").fit(X, y)
     images = lw.LMNN(2, kernel="rbf", kernel_params={"gamma": 0.5}, tol=10.0, max_iter=1)
@@ -66,7 +66,7 @@ def test_the_objective_is_that_of_the_mapped_rows():
     assert model.objective_ == pytest.approx(total, rel=1e-6)
 
 
-def test_circles_that_no_linear_map_can_part():
+def test_circles_need_a_kernel():
     angle = np.linspace(0, 2 * np.pi, 52, endpoint=False)
     circle = np.column_stack([np.cos(angle), np.sin(angle)])
     X, y = np.vstack([circle, 1.12 * circle]), np.repeat([0, 1], len(angle))
@@ -125,7 +125,7 @@ def test_bad_kernels(wrong, sentence):
         lw.LMNN(2, **wrong).fit(X, y)
 
 
-def test_there_is_no_matrix_over_the_features():
+def test_a_kernel_model_has_no_mahalanobis_matrix():
     X, y = data()
     with pytest.raises(AttributeError, match="A kernel model has no matrix"):
         lw.LMNN(2, kernel="rbf", max_iter=3, tol=1.0).fit(X, y).mahalanobis_matrix()

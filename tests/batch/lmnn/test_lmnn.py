@@ -1,4 +1,4 @@
-"""LMNN against its formula in loops, against CVXPY, and against itself."""
+"""LMNN against its formula in loops, against CVXPY, and between its variants."""
 
 import subprocess
 import sys
@@ -11,8 +11,8 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 import likewise as lw
-from likewise.batch.lmnn.early_stopping import HeldOutError, split_off
-from likewise.batch.lmnn.impostors import ImpostorsByLabel
+from likewise.batch.lmnn.early_stopping import ValidationError, split_validation
+from likewise.batch.lmnn.impostors import LabelledImpostorSearch
 from likewise.batch.lmnn.problem import best_multiple
 from likewise.constraints import target_neighbors
 from likewise.objectives import GroupedPairs, LargeMargin
@@ -20,13 +20,13 @@ from likewise.objectives import GroupedPairs, LargeMargin
 
 @pytest.fixture(scope="module")
 def small():
-    """Forty rows at scale 1, their targets, and the least value there is."""
+    """Forty rows at scale 1, their targets, and the minimum of the objective."""
     X, y = overlapping()
     targets = target_neighbors(X, y, 3)
     return X, y, targets, by_cvxpy(X, y, targets)
 
 
-def test_objective_is_the_papers(small):
+def test_objective_is_that_of_the_paper(small):
     X, y, targets, _ = small
     model = lw.LMNN(scale=1.0, push=0.3, margin=2.0).fit(X, y)
     expected = by_the_formula(X, y, targets, model.mahalanobis_matrix(), 0.3, 2.0)
@@ -38,8 +38,8 @@ def test_objective_counts_all_impostors_at_the_scaled_data():
     model = lw.LMNN(n_neighbors=2).fit(X + 100, y)
     targets = target_neighbors(X, y, 2)
     scaled = X * model.scale_
-    squares = [np.sum((scaled[i] - scaled[j]) ** 2) for i in range(90) for j in targets[i]]
-    assert np.median(squares) == pytest.approx(1)
+    sqdist = [np.sum((scaled[i] - scaled[j]) ** 2) for i in range(90) for j in targets[i]]
+    assert np.median(sqdist) == pytest.approx(1)
     M = model.mahalanobis_matrix() / model.scale_**2
     assert model.objective_ == pytest.approx(by_the_formula(scaled, y, targets, M), rel=1e-8)
 
@@ -63,7 +63,7 @@ def test_projected_finds_the_optimum(small):
 
 @pytest.mark.parametrize("solver", ["lbfgs", "projected"])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_certificate_is_never_above_the_optimum(solver, seed):
+def test_the_lower_bound_is_never_above_the_optimum(solver, seed):
     X, y = overlapping(30, 3, seed)
     targets = target_neighbors(X, y, 2)
     optimum = by_cvxpy(X, y, targets, push=0.7)
@@ -76,7 +76,7 @@ def test_the_certificate_is_never_above_the_optimum(solver, seed):
     assert model.duality_gap_ == pytest.approx(1 - bounds[-1] / model.objective_)
 
 
-def test_regularization_finds_its_optimum_and_ends_at_the_start_metric(small):
+def test_regularization_finds_its_optimum_and_shrinks_to_the_initial_metric(small):
     X, y, targets, _ = small
     start = (
         lw.LMNN(scale=1.0, max_iter=1, regularization=1e9, tol=1e3).fit(X, y).mahalanobis_matrix()
@@ -92,7 +92,7 @@ def test_regularization_finds_its_optimum_and_ends_at_the_start_metric(small):
     assert nearer
 
 
-def test_regularization_holds_every_pass_to_the_start_metric():
+def test_every_pass_is_regularised_towards_the_initial_metric():
     X, y = overlapping(90, 4, seed=2)
     settings = {"scale": 1.0, "regularization": 0.3}
     start = (
@@ -102,30 +102,30 @@ def test_regularization_holds_every_pass_to_the_start_metric():
     both = lw.LMNN(**settings, n_passes=2).fit(X, y)
     M = both.mahalanobis_matrix()
     targets = target_neighbors(first.transform(X), y, 3)
-    held = 0.3 * len(X) * np.square(M - start).sum() / np.square(start).sum()
-    assert both.objective_ == pytest.approx(by_the_formula(X, y, targets, M) + held, rel=1e-5)
+    penalty = 0.3 * len(X) * np.square(M - start).sum() / np.square(start).sum()
+    assert both.objective_ == pytest.approx(by_the_formula(X, y, targets, M) + penalty, rel=1e-5)
 
 
 @pytest.mark.parametrize("n_components", [4, 2], ids=["square", "rectangular"])
-def test_gradient_is_the_slope(n_components):
+def test_gradient_against_finite_differences(n_components):
     X, y = overlapping(60, 4)
-    near = target_neighbors(X, y, 2)
-    targets = GroupedPairs(np.repeat(np.arange(60), 2), near.ravel().copy(), np.arange(0, 121, 2))
+    index = target_neighbors(X, y, 2)
+    targets = GroupedPairs(np.repeat(np.arange(60), 2), index.ravel().copy(), np.arange(0, 121, 2))
     rows, cols = (index.copy() for index in np.nonzero(y[:, None] != y))
-    impostors = GroupedPairs.sorted_by(rows, 60, rows, cols)
+    impostors = GroupedPairs.from_sorted(rows, 60, rows, cols)
     weights = np.random.default_rng(1).random(60)
-    objective = LargeMargin(X, targets, impostors, weights, 0.3, 1.5, width=0.2)
+    objective = LargeMargin(X, targets, impostors, weights, 0.3, 1.5, smoothing=0.2)
     random = np.random.default_rng(2)
     L, step = random.normal(size=(2, n_components, 4)) / 3
     _, gradient = objective.value_and_gradient(L)
     up, down = (objective.value_and_gradient(L + t * step)[0] for t in (1e-6, -1e-6))
     assert np.vdot(gradient, step) == pytest.approx((up - down) / 2e-6, rel=1e-6)
-    sharp = LargeMargin(X, targets, impostors, weights, 0.3, 1.5)
-    expected = by_the_formula(X, y, near, L.T @ L, 0.3, 1.5, weights)
-    assert sharp.value_and_gradient(L)[0] == pytest.approx(expected, rel=1e-12)
+    unsmoothed = LargeMargin(X, targets, impostors, weights, 0.3, 1.5)
+    expected = by_the_formula(X, y, index, L.T @ L, 0.3, 1.5, weights)
+    assert unsmoothed.value_and_gradient(L)[0] == pytest.approx(expected, rel=1e-12)
 
 
-def test_the_working_set_changes_nothing(small):
+def test_the_working_set_does_not_change_the_optimum(small):
     X, y, targets, _ = small
     every = [
         (i, j, other)
@@ -155,7 +155,7 @@ def test_triplets_against_loops():
     assert model.objective_ == pytest.approx(0.4 * pull + 0.6 * push, rel=1e-9)
 
 
-def test_triplets_know_no_passes():
+def test_triplets_have_one_pass():
     X, _ = overlapping(12)
     triplets = [(0, 1, 2), (0, 1, 5), (3, 4, 7), (9, 8, 0)]
     once, thrice = (lw.LMNN(n_passes=n).fit_triplets(X, triplets) for n in (1, 3))
@@ -171,7 +171,7 @@ def test_weights_of_anchors_against_the_formula(small):
     assert model.objective_ == pytest.approx(expected, rel=1e-10)
 
 
-def test_more_passes_choose_targets_by_the_metric_before():
+def test_a_second_pass_selects_targets_by_the_first_metric():
     X, y = overlapping(90, 4, seed=2)
     first = lw.LMNN(scale=1.0).fit(X, y)
     both = lw.LMNN(scale=1.0, n_passes=2).fit(X, y)
@@ -182,7 +182,7 @@ def test_more_passes_choose_targets_by_the_metric_before():
 
 
 @pytest.mark.parametrize("options", [{}, {"n_components": 2}, {"solver": "projected"}], ids=str)
-def test_order_scale_and_place_of_the_data_do_not_matter(options):
+def test_invariance_to_order_scale_and_translation(options):
     X, y = overlapping(60, 3, seed=4)
     order = np.random.default_rng(0).permutation(60)
 
@@ -206,11 +206,11 @@ def test_order_scale_and_place_of_the_data_do_not_matter(options):
         )
 
 
-def test_rectangular_is_what_it_says():
+def test_fewer_components_than_features():
     X, y = overlapping(90, 5, seed=5)
     model = lw.LMNN(scale=1.0, n_components=2).fit(X, y)
     assert model.components_.shape == (2, 5)
-    # Targets are chosen in the plane of the start.
+    # Targets are selected by the distances on the initial components.
     axes = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)[2][:2]
     targets = target_neighbors(X @ axes.T, y, 3)
     expected = by_the_formula(X, y, targets, model.mahalanobis_matrix())
@@ -219,7 +219,7 @@ def test_rectangular_is_what_it_says():
 
 
 @pytest.mark.parametrize("init", ["identity", "fda", np.diag([1.0, 2.0, 0.5])], ids=str)
-def test_the_start_decides_targets_and_nothing_else(init):
+def test_the_initial_metric_affects_only_the_targets(init):
     X, y = overlapping(60, 3, seed=6)
     model = lw.LMNN(scale=1.0, init=init, tol=1e-3).fit(X, y)
     if isinstance(init, str):
@@ -231,66 +231,66 @@ def test_the_start_decides_targets_and_nothing_else(init):
     assert model.objective_ == pytest.approx(optimum, rel=2e-3)
 
 
-def test_the_rows_of_a_given_start_are_the_components():
+def test_init_with_fewer_rows_sets_the_number_of_components():
     X, y = overlapping(60, 3, seed=6)
     init = np.array([[1.0, 0.0, 0.5], [0.0, 2.0, 0.0]])
     model = lw.LMNN(init=init).fit(X, y)
     assert model.components_.shape == (2, 3)
-    asked = lw.LMNN(init=init.tolist(), n_components=2).fit(X, y)
-    np.testing.assert_array_equal(model.components_, asked.components_)
+    explicit = lw.LMNN(init=init.tolist(), n_components=2).fit(X, y)
+    np.testing.assert_array_equal(model.components_, explicit.components_)
 
 
-def test_best_multiple_is_the_least():
+def test_best_multiple_minimises_the_objective():
     X, y = overlapping(30, 3, seed=7)
     targets = target_neighbors(X, y, 3)
     for factor in (0.01, 1.0, 30.0):
         rows = X * factor
-        near = GroupedPairs(
+        pairs = GroupedPairs(
             np.repeat(np.arange(30), 3), targets.ravel().copy(), np.arange(0, 91, 3)
         )
-        objective = LargeMargin(rows, near, GroupedPairs.none(30), np.ones(30))
-        find = ImpostorsByLabel(y, near, np.ones(30, dtype=bool), 1.0, None)
-        alpha = best_multiple(objective, find, rows)
+        objective = LargeMargin(rows, pairs, GroupedPairs.empty(30), np.ones(30))
+        search = LabelledImpostorSearch(y, pairs, np.ones(30, dtype=bool), 1.0, None)
+        alpha = best_multiple(objective, search, rows)
         grid = np.geomspace(0.2, 5, 41) * alpha
-        costs = [by_the_formula(rows, y, targets, a**2 * np.eye(3)) for a in grid]
-        least = min(costs)
-        assert by_the_formula(rows, y, targets, alpha**2 * np.eye(3)) <= 1.01 * least
+        lowest = min(by_the_formula(rows, y, targets, a**2 * np.eye(3)) for a in grid)
+        assert by_the_formula(rows, y, targets, alpha**2 * np.eye(3)) <= 1.01 * lowest
 
 
-def test_held_out_rows_decide_when_to_stop(monkeypatch):
+def test_early_stopping(monkeypatch):
     random = np.random.default_rng(0)
     y = np.arange(120) % 2
     X = random.normal(size=(120, 40))  # so many features that the optimum fits the noise
     X[:, 0] += 2 * y
-    judged = []
-    judge = HeldOutError.__call__
+    evaluated = []
+    validation_error = ValidationError.__call__
 
     def recorded(self, x):
-        error = judge(self, x)
-        judged.append((error, x @ self.forth))
+        error = validation_error(self, x)
+        evaluated.append((error, x @ self.to_original))
         return error
 
-    monkeypatch.setattr(HeldOutError, "__call__", recorded)
+    monkeypatch.setattr(ValidationError, "__call__", recorded)
     model = lw.LMNN(validation_fraction=0.3, random_state=0).fit(X, y)
     assert model.converged_
-    errors = [error for error, _ in judged]
+    errors = [error for error, _ in evaluated]
     best = errors.index(min(errors))
-    assert best < len(errors) - 1, "nothing was stopped"
-    L = judged[max(i for i, error in enumerate(errors) if error == min(errors))][1] * model.scale_
+    assert best < len(errors) - 1, "the fit was not stopped early"
+    last_best = max(i for i, error in enumerate(errors) if error == min(errors))
+    L = evaluated[last_best][1] * model.scale_
     np.testing.assert_allclose(
         model.mahalanobis_matrix(), L.T @ L, atol=1e-9 * np.abs(L).max() ** 2
     )
-    kept, left = split_off(y, np.array([0, 1]), np.ones(120), 0.3, 3, 0)
-    assert len(left) == 36
-    assert not set(kept) & set(left)
+    train, held_out = split_validation(y, np.array([0, 1]), np.ones(120), 0.3, 3, 0)
+    assert len(held_out) == 36
+    assert not set(train) & set(held_out)
     rows = model.transform(X)
-    score = lw.MetricKNN(3).fit(rows[kept], y[kept]).score(rows[left], y[left])
+    score = lw.MetricKNN(3).fit(rows[train], y[train]).score(rows[held_out], y[held_out])
     assert 1 - score == pytest.approx(min(errors))
     again = lw.LMNN(validation_fraction=0.3, random_state=0).fit(X, y)
     np.testing.assert_array_equal(model.components_, again.components_)
 
 
-def test_no_convergence_says_what_was_reached(small):
+def test_the_convergence_warning_has_the_gap(small):
     X, y, *_ = small
     with pytest.warns(ConvergenceWarning, match=r"max_iter=2 .*at most 0\.\d+ of the objective"):
         model = lw.LMNN(max_iter=2, tol=1e-6).fit(X, y)
@@ -298,7 +298,7 @@ def test_no_convergence_says_what_was_reached(small):
     assert model.n_iter_ == 2
 
 
-def test_single_precision_stays_and_agrees():
+def test_float32():
     X, y = overlapping(150, 4, seed=10)
     double = lw.LMNN(tol=1e-3).fit(X, y)
     single = lw.LMNN(tol=1e-3).fit(X.astype(np.float32), y)
@@ -306,7 +306,7 @@ def test_single_precision_stays_and_agrees():
     assert single.objective_ == pytest.approx(double.objective_, rel=2e-3)
 
 
-def test_more_features_than_rows_can_be_separated_for_nothing():
+def test_more_features_than_samples():
     random = np.random.default_rng(0)
     X, y = random.normal(size=(30, 50)), np.arange(30) % 2
     with warnings.catch_warnings():
@@ -317,15 +317,15 @@ def test_more_features_than_rows_can_be_separated_for_nothing():
     assert (model.history_["lower_bound"] <= model.objective_).all()
 
 
-def zebra(n_rows, random):
-    """Stripes of two classes along one feature; the other one varies far more and says nothing."""
-    stripe = random.integers(0, 10, n_rows)
-    along = random.uniform(-10, 10, n_rows)
-    return np.column_stack([stripe + random.uniform(-0.3, 0.3, n_rows), along]), stripe % 2
+def zebra(n_samples, random):
+    """Return two classes in stripes along one feature; the other is uninformative but larger."""
+    stripe = random.integers(0, 10, n_samples)
+    along = random.uniform(-10, 10, n_samples)
+    return np.column_stack([stripe + random.uniform(-0.3, 0.3, n_samples), along]), stripe % 2
 
 
 def test_zebra_stripes():
-    """Figure 2: classes of many parts, whose means say nothing."""
+    """Figure 2: multimodal classes with uninformative means."""
     random = np.random.default_rng(1)
     X, y = zebra(400, random)
     new, new_y = zebra(400, random)
@@ -340,7 +340,7 @@ def test_zebra_stripes():
 
 
 @pytest.mark.parametrize("d", [2, 5])
-def test_trees_learn_what_comparing_learns(d):
+def test_tree_and_brute_force_give_the_same_bits(d):
     X, y = load_iris(return_X_y=True)
     X = X[:, :d] if d < 4 else np.column_stack([X, X[:, 0] * X[:, 1]])
     brute, tree = (lw.LMNN(3, neighbors=how).fit(X, y) for how in ("brute", "tree"))

@@ -1,4 +1,4 @@
-"""What LMNN and its relatives promise once fitted: threads, callbacks, settings, dimensions."""
+"""Threads, callbacks, parameters and dimensions of the LMNN family."""
 
 import numpy as np
 import pytest

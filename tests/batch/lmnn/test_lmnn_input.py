@@ -1,4 +1,4 @@
-"""What LMNN does not take, and that it says so before any work."""
+"""Invalid input of LMNN raises clear errors, before any work."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from lmnn_oracles import overlapping
 
 import likewise as lw
 from likewise.batch._kernel_space import KernelSpace
-from likewise.batch.lmnn.early_stopping import split_off
+from likewise.batch.lmnn.early_stopping import split_validation
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_errors(options, learn, sentence):
         model.fit(X, y) if learn is None else learn(model, X, y)
 
 
-# A kernel takes n³ steps: what is wrong without it has to be said before.
+# The kernel takes n³ steps: errors that do not need it come first.
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
@@ -106,7 +106,7 @@ def test_errors(options, learn, sentence):
         ),
     ],
 )
-def test_complaints_come_before_the_kernel(options, sentence, monkeypatch):
+def test_errors_come_before_the_kernel(options, sentence, monkeypatch):
     def computed(*args, **kwargs):
         raise AssertionError("the kernel was computed")
 
@@ -116,13 +116,13 @@ def test_complaints_come_before_the_kernel(options, sentence, monkeypatch):
         lw.LMNN(kernel="rbf", **options).fit(X, y)
 
 
-def test_fda_without_labels_is_refused_before_the_kernel(monkeypatch):
+def test_fda_without_labels_is_an_error_before_the_kernel(monkeypatch):
     monkeypatch.setattr(KernelSpace, "spanned_by", None)
     with pytest.raises(ValueError, match="init='fda' needs labels, but triplets have none"):
         lw.LMNN(kernel="rbf", init="fda").fit_triplets(overlapping(9, 2)[0], [[0, 1, 2]])
 
 
-def test_a_kernel_has_directions_and_not_features():
+def test_errors_with_a_kernel_name_its_directions():
     X, y = overlapping(9, 2)[0], np.array(["a"] * 5 + ["b"] * 4)
     with pytest.raises(
         ValueError, match=r"n_components=3 is too many: LMNN has at most 2 \(the directions that"
@@ -136,18 +136,18 @@ def test_a_kernel_has_directions_and_not_features():
 
 
 @pytest.mark.parametrize("learner", [lw.LMNN, lw.MultiMetricLMNN])
-def test_all_weight_on_rows_that_are_held_out(learner):
+def test_all_weight_on_held_out_rows(learner):
     X, y = overlapping(40, 2)[0], np.arange(40) % 2
-    _, left = split_off(y, np.array([0, 1]), np.ones(40), 0.2, 1, 0)
+    _, held_out = split_validation(y, np.array([0, 1]), np.ones(40), 0.2, 1, 0)
     weights = np.zeros(40)
-    weights[left] = 1
+    weights[held_out] = 1
     with pytest.raises(
         ValueError, match=r"validation_fraction=0.2 would hold out every row whose sample_weight is"
     ):
         learner(1, validation_fraction=0.2, random_state=0).fit(X, y, sample_weight=weights)
 
 
-def test_several_metrics_complain_before_clusters_are_sought(monkeypatch):
+def test_multi_metric_errors_come_before_clustering(monkeypatch):
     monkeypatch.setattr("sklearn.cluster.KMeans", None)
     X, y = overlapping(9, 2)[0], np.array(["a"] * 5 + ["b"] * 4)
     with pytest.raises(ValueError, match="Class 'b' has 4 rows, but n_neighbors=4 needs"):
@@ -164,6 +164,6 @@ def test_several_metrics_complain_before_clusters_are_sought(monkeypatch):
         (lw.DoubletSVM(kernel_params={"gamma": 1}), "kernel_params=.* needs a kernel, but kernel"),
     ],
 )
-def test_what_belongs_to_a_kernel_needs_one(learner, sentence):
+def test_kernel_parameters_need_a_kernel(learner, sentence):
     with pytest.raises(ValueError, match=sentence):
         learner.fit(*overlapping(9, 2))

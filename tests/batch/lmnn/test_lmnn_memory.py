@@ -1,4 +1,4 @@
-"""What LMNN and its family are estimated to need, against what they take."""
+"""The memory estimate of the LMNN family against the memory used."""
 
 import tracemalloc
 
@@ -16,7 +16,7 @@ def data(n, d, dtype=np.float64, apart=0.2):
     return (random.normal(size=(n, d)) + apart * random.normal(size=(3, d))[y]).astype(dtype), y
 
 
-# Few pairs: those of the working set are besides.
+# Few impostors: the pairs of the working set are not part of the estimate.
 CASES = {
     "many features": (lw.LMNN(max_iter=25, tol=1e-9), 300, 250, np.float64, 0.2),
     "many rows": (lw.LMNN(max_iter=15, tol=1e-9), 4000, 60, np.float64, 1.0),
@@ -29,17 +29,17 @@ CASES = {
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("case", CASES)
-def test_the_estimate_is_about_what_is_taken(case, monkeypatch):
+def test_the_estimate_is_close_to_the_memory_used(case, monkeypatch):
     model, n, d, dtype, apart = CASES[case]
-    model.fit(*data(30, d, dtype, apart))  # what is loaded once does not count
+    model.fit(*data(30, d, dtype, apart))  # imports and caches do not count
     estimates = []
     monkeypatch.setattr(lmnn_memory, "require_memory", lambda size, *_: estimates.append(size))
     X, y = data(n, d, dtype, apart)
     tracemalloc.start()
     model.fit(X, y)
-    taken = tracemalloc.get_traced_memory()[1]
+    used = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert 0.8 * taken < max(estimates) < 1.8 * taken
+    assert 0.8 * used < max(estimates) < 1.8 * used
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_the_estimate_is_about_what_is_taken(case, monkeypatch):
     ],
     ids=["single", "several", "kernel"],
 )
-def test_what_does_not_fit_is_refused(model, sentence, monkeypatch):
+def test_too_little_memory_is_an_error(model, sentence, monkeypatch):
     X, y = data(30, 50)
     monkeypatch.setattr(memory, "UNCHECKED_BYTES", 0)
     monkeypatch.setattr(memory, "free_memory", lambda: 100_000)
@@ -68,15 +68,15 @@ def test_what_does_not_fit_is_refused(model, sentence, monkeypatch):
         model.fit(X, y)
 
 
-def test_the_kernel_takes_no_more_tables_than_it_asks_for(monkeypatch):
+def test_the_kernel_uses_no_more_memory_than_estimated(monkeypatch):
     X, y = data(700, 4)
-    asked = []
+    estimates = []
     monkeypatch.setattr(
-        "likewise.batch._kernel_space.require_memory", lambda size, *words: asked.append(size)
+        "likewise.batch._kernel_space.require_memory", lambda size, *words: estimates.append(size)
     )
     lw.LMNN(1, kernel="rbf", budget=2, max_iter=1, tol=1e9).fit(X[:60], y[:60])
     tracemalloc.start()
     lw.LMNN(1, kernel="rbf", budget=2, max_iter=1, tol=1e9).fit(X, y)
-    taken = tracemalloc.get_traced_memory()[1]
+    used = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert 0.5 * asked[1] < taken < 1.05 * asked[1]
+    assert 0.5 * estimates[1] < used < 1.05 * estimates[1]

@@ -1,4 +1,4 @@
-"""Several metrics at once: objective, slopes, search, certificate and decisions, by plain loops."""
+"""Multi-metric LMNN: objective, gradient, search, bound and decisions against plain loops."""
 
 import cvxpy as cp
 import numpy as np
@@ -7,8 +7,8 @@ from lmnn_oracles import loop_objective, targets_of
 from sklearn.datasets import make_moons
 
 import likewise as lw
-from likewise.batch.lmnn.early_stopping import HeldOut, split_off
-from likewise.batch.lmnn.impostors import ImpostorsByCluster
+from likewise.batch.lmnn.early_stopping import ValidationSet, split_validation
+from likewise.batch.lmnn.impostors import ClusteredImpostorSearch
 from likewise.batch.lmnn.multi_metric_objective import (
     MultiMetricLargeMargin,
     MultiMetricLargeMarginBound,
@@ -23,32 +23,32 @@ def data(n=24, d=3, n_classes=2, seed=0):
     return rng.normal(size=(n, d)) + rng.normal(size=(n_classes, d))[y], y
 
 
-def objective_of(X, y, clusters, k, push=0.4, margin=1.5, width=0.0):
-    """All impostors there are as far pairs."""
+def objective_of(X, y, clusters, k, push=0.4, margin=1.5, smoothing=0.0):
+    """Return the objective with all rows of other classes as impostor pairs."""
     targets = np.array(targets_of(X, y, k))
     rows, cols = np.nonzero(y[:, None] != y)
     return MultiMetricLargeMargin(
         X,
         GroupedPairs(np.repeat(np.arange(len(X)), k), targets.ravel(), np.arange(len(X) + 1) * k),
-        GroupedPairs.sorted_by(rows, len(X), rows, cols),
+        GroupedPairs.from_sorted(rows, len(X), rows, cols),
         np.ones(len(X)),
         push,
         margin,
-        width,
+        smoothing,
         clusters=clusters,
         n_clusters=int(clusters.max()) + 1,
     )
 
 
 @pytest.mark.parametrize("n_clusters", [1, 3])
-def test_value_and_slope(n_clusters):
+def test_value_and_gradient(n_clusters):
     X, y = data()
     rng = np.random.default_rng(1)
     clusters = rng.permutation(np.arange(len(X)) % n_clusters)
     Ls = rng.normal(size=(n_clusters, 2, 3))
     value, _ = objective_of(X, y, clusters, 2).value_and_gradient(Ls)
     assert value == pytest.approx(loop_objective(X, y, clusters, Ls, 2, 0.4, 1.5), rel=1e-12)
-    smooth = objective_of(X, y, clusters, 2, width=0.5)
+    smooth = objective_of(X, y, clusters, 2, smoothing=0.5)
     _, gradient = smooth.value_and_gradient(Ls)
     for index in np.ndindex(Ls.shape):
         step = np.zeros_like(Ls)
@@ -64,11 +64,11 @@ def test_the_search_finds_every_impostor(by):
     clusters = y if by == "class" else rng.integers(0, 4, len(X))
     Ls = rng.normal(size=(clusters.max() + 1, 3, 3))
     objective = objective_of(X, y, clusters, 2)
-    Z = objective.mapped(Ls)
-    near = objective.distances(Z, objective.near)
+    Z = objective.transform(Ls)
+    to_targets = objective.sqdist(Z, objective.targets)
     active = rng.random(len(X)) < 0.8
-    find = ImpostorsByCluster(clusters, y, objective.near, active, 1.5, None)
-    far, sqdist = find(Z, near, 0.1)
+    search = ClusteredImpostorSearch(clusters, y, objective.targets, active, 1.5, None)
+    pairs, sqdist = search(Z, to_targets, 0.1)
     expected = [
         (i, row)
         for i in range(len(X))
@@ -76,17 +76,17 @@ def test_the_search_finds_every_impostor(by):
         if active[i]
         and y[i] != y[row]
         and np.square(Ls[clusters[row]] @ (X[i] - X[row])).sum()
-        < 1.1 * (1.5 + near[2 * i : 2 * i + 2].max())
+        < 1.1 * (1.5 + to_targets[2 * i : 2 * i + 2].max())
     ]
-    assert list(zip(far.rows.tolist(), far.cols.tolist(), strict=True)) == expected
-    np.testing.assert_allclose(sqdist, objective.distances(Z, far), rtol=1e-10)
-    find.limit = len(expected) - 1
+    assert list(zip(pairs.rows.tolist(), pairs.cols.tolist(), strict=True)) == expected
+    np.testing.assert_allclose(sqdist, objective.sqdist(Z, pairs), rtol=1e-10)
+    search.max_pairs = len(expected) - 1
     with pytest.raises(TooManyPairs):
-        find(Z, near, 0.1)
+        search(Z, to_targets, 0.1)
 
 
 def optimum(X, y, clusters, k, push, margin):
-    """The semidefinite programme, by CVXPY."""
+    """Return the optimum of the semidefinite programme, by CVXPY."""
     n_clusters = int(clusters.max()) + 1
     Ms = [cp.Variable((X.shape[1],) * 2, PSD=True) for _ in range(n_clusters)]
 
@@ -129,21 +129,22 @@ def test_weights_of_anchors_against_the_formula():
     expected = loop_objective(X, y, y, model.components_, 2, 0.5, 1.0, weights)
     assert model.objective_ == pytest.approx(expected, rel=1e-9)
     unweighted = lw.MultiMetricLMNN(2, scale=1.0).fit(X, y)
-    as_good = loop_objective(X, y, y, unweighted.components_, 2, 0.5, 1.0, weights)
-    assert model.objective_ < 1.01 * as_good
+    reference = loop_objective(X, y, y, unweighted.components_, 2, 0.5, 1.0, weights)
+    assert model.objective_ < 1.01 * reference
 
 
 def test_the_bound_is_never_above_the_optimum():
     X, y = data(24, 2)
     best = optimum(X, y, y, 1, 0.4, 1.5)
     rng = np.random.default_rng(3)
-    for width in (0.01, 0.3, 3.0):
-        objective = objective_of(X, y, y, 1, width=width)
+    for smoothing in (0.01, 0.3, 3.0):
+        objective = objective_of(X, y, y, 1, smoothing=smoothing)
         bound = MultiMetricLargeMarginBound(objective)
         for _ in range(10):
-            Z = objective.mapped(rng.normal(size=(2, 2, 2)))
-            near, far = (objective.distances(Z, pairs) for pairs in (objective.near, objective.far))
-            assert bound(objective, near, far).proved <= best * (1 + 1e-6)
+            Z = objective.transform(rng.normal(size=(2, 2, 2)))
+            targets = objective.sqdist(Z, objective.targets)
+            impostors = objective.sqdist(Z, objective.impostors)
+            assert bound(objective, targets, impostors).lower_bound <= best * (1 + 1e-6)
 
 
 def test_one_cluster_is_lmnn():
@@ -153,7 +154,7 @@ def test_one_cluster_is_lmnn():
     assert one.objective_ == pytest.approx(single.objective_, rel=2e-4)
 
 
-def test_neighbours_by_loops():
+def test_kneighbors_against_loops():
     X, y = data(50, n_classes=3)
     Q, _ = data(9, seed=5)
     model = lw.MultiMetricLMNN(2).fit(X, y)
@@ -169,7 +170,7 @@ def test_neighbours_by_loops():
 
 
 @pytest.mark.parametrize("clusters", ["class", 4])
-def test_energies_by_loops(clusters):
+def test_energies_against_loops(clusters):
     X, y = data(40, n_classes=3)
     Q, _ = data(7, seed=5)
     k, push, margin = 2, 0.3, 1.2
@@ -193,15 +194,15 @@ def test_energies_by_loops(clusters):
                     energy += push * max(0, margin + D(q, X[j], of[j]) - D(q, X[row], of[row]))
             for i in np.flatnonzero(y != label):
                 for j in own[i]:
-                    reach = margin + D(X[i], X[j], of[j])
-                    energy += push * max(0, reach - D(X[i], q, of[targets[0]]))
+                    sqradius = margin + D(X[i], X[j], of[j])
+                    energy += push * max(0, sqradius - D(X[i], q, of[targets[0]]))
             expected[t, label] = energy
     np.testing.assert_allclose(model.energies(Q), expected, rtol=1e-9)
     assert model.predict_by_energy(Q).tolist() == expected.argmin(axis=1).tolist()
 
 
-def test_local_metrics_bend_with_the_data():
-    """Two half moons: no single metric follows them, a few do."""
+def test_moons():
+    """Several metrics fit two half moons better than one."""
     X, y = make_moons(400, noise=0.15, random_state=0)
     single = lw.LMNN(3).fit(X[::2], y[::2])
     local = lw.MultiMetricLMNN(3, clusters=8, random_state=0).fit(X[::2], y[::2])
@@ -209,8 +210,8 @@ def test_local_metrics_bend_with_the_data():
     assert local.score(X[1::2], y[1::2]) > 0.95
 
 
-def test_circles_that_more_metrics_part():
-    """The circles of Figure 7: left out, every point is wrong with one metric."""
+def test_circles_are_separated_by_more_metrics():
+    """Figure 7: with one metric the leave-one-out error is 1."""
     angle = np.linspace(0, 2 * np.pi, 52, endpoint=False)
     circle = np.column_stack([np.cos(angle), np.sin(angle)])
     X, y = np.vstack([circle, 1.12 * circle]), np.repeat([0, 1], len(angle))
@@ -222,39 +223,39 @@ def test_circles_that_more_metrics_part():
         return model.objective_, np.mean(y[other] != y)
 
     (one, one_error), (two, _), (three, three_error), (six, six_error) = map(learned, (1, 2, 3, 6))
-    # Over half a circle radii point everywhere alike, so that its best metric is round, too.
+    # By symmetry the best metric of half a circle is isotropic, too.
     assert two == pytest.approx(one, rel=0.01)
     assert six < 0.6 * three < 0.6 * one
     assert one_error == 1
     assert three_error < 0.35
-    # Which of its two equally near neighbours is a point's target, rounding decides.
+    # The target of a point is one of two neighbours at the same distance, chosen by rounding.
     assert six_error < 0.05
 
 
-def test_held_out_rows_decide_when_to_stop(monkeypatch):
+def test_early_stopping(monkeypatch):
     random = np.random.default_rng(0)
     y = np.arange(120) % 2
     X = random.normal(size=(120, 20))  # so many features that the optimum fits the noise
     X[:, 0] += 2 * y
-    judged = []
-    error = HeldOut.error
+    errors = []
+    error_rate = ValidationSet.error_rate
 
     def recorded(self, nearest):
-        judged.append(error(self, nearest))
-        return judged[-1]
+        errors.append(error_rate(self, nearest))
+        return errors[-1]
 
-    monkeypatch.setattr(HeldOut, "error", recorded)
+    monkeypatch.setattr(ValidationSet, "error_rate", recorded)
     settings = {"validation_fraction": 0.3, "random_state": 0}
     model = lw.MultiMetricLMNN(1, **settings).fit(X, y)
     assert model.converged_
-    assert judged.index(min(judged)) < len(judged) - 1, "nothing was stopped"
-    assert min(judged) < judged[-1]
-    kept, left = split_off(y, np.array([0, 1]), np.ones(120), 0.3, 1, 0)
+    assert errors.index(min(errors)) < len(errors) - 1, "the fit was not stopped early"
+    assert min(errors) < errors[-1]
+    train, held_out = split_validation(y, np.array([0, 1]), np.ones(120), 0.3, 1, 0)
     wrong = 0
-    for row in left:
-        away = [np.linalg.norm(model.components_[y[j]] @ (X[row] - X[j])) for j in kept]
-        wrong += y[kept[np.argmin(away)]] != y[row]
-    assert wrong / len(left) == pytest.approx(min(judged))
+    for row in held_out:
+        distances = [np.linalg.norm(model.components_[y[j]] @ (X[row] - X[j])) for j in train]
+        wrong += y[train[np.argmin(distances)]] != y[row]
+    assert wrong / len(held_out) == pytest.approx(min(errors))
     again = lw.MultiMetricLMNN(1, **settings).fit(X, y)
     np.testing.assert_array_equal(model.components_, again.components_)
 

@@ -1,4 +1,4 @@
-"""Rows held out to see when learning has gone far enough."""
+"""Early stopping of LMNN by the error rate on a validation set."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from sklearn.utils import check_random_state
 from likewise import neighbors
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.validation import counted, shown
-from likewise.batch.lmnn.preconditioning import CentredRows
+from likewise.batch.lmnn.preconditioning import CentredData
 
 
-class HeldOut(NamedTuple):
-    """Rows that are not learned from, their classes, and the classes of the others."""
+class ValidationSet(NamedTuple):
+    """Held-out rows, their classes, and the classes of the training rows."""
 
     X: Array
     codes: IndexArray
-    codes_learned_from: IndexArray
+    train_codes: IndexArray
 
-    def error(self, nearest: IndexArray) -> float:
-        """Return the share of the rows whose nearest of the others vote for a wrong class."""
-        codes = self.codes_learned_from
-        winners, _ = neighbors.vote(codes[nearest], int(codes.max()) + 1)
-        return float(np.mean(winners != self.codes))
+    def error_rate(self, nearest: IndexArray) -> float:
+        """Return the error rate of the vote of the `nearest` training rows of each row."""
+        n_classes = int(self.train_codes.max()) + 1
+        predicted, _ = neighbors.vote(self.train_codes[nearest], n_classes)
+        return float(np.mean(predicted != self.codes))
 
 
-def split_off(
+def split_validation(
     codes: IndexArray,
     classes: Array,
     weights: FloatArray,
@@ -35,14 +35,14 @@ def split_off(
     n_neighbors: int,
     random_state: Any,
 ) -> tuple[IndexArray, IndexArray]:
-    """Return the rows to learn from and those held out: `fraction` of each class, at random.
+    """Return the row numbers of a stratified random split: training rows, validation rows.
 
-    All rows are learned from if `fraction` is None.
+    There are no validation rows if `fraction` is None.
     """
     if fraction is None:
         return np.arange(len(codes)), np.empty(0, dtype=np.int64)
     random = check_random_state(random_state)
-    held: list[IndexArray] = []
+    chosen: list[IndexArray] = []
     for code, label in enumerate(classes):
         members = np.flatnonzero(codes == code)
         n_held = round(fraction * len(members))
@@ -52,43 +52,51 @@ def split_off(
                 f"{counted(len(members), 'row')} of class {shown(label)}, but at least 1 must be "
                 f"held out and {n_neighbors + 1} be left for n_neighbors={n_neighbors}."
             )
-        held.append(random.permutation(members)[:n_held])
-    left = np.zeros(len(codes), dtype=bool)
-    left[np.concatenate(held)] = True
-    if not weights[~left].any():
+        chosen.append(random.permutation(members)[:n_held])
+    held_out = np.zeros(len(codes), dtype=bool)
+    held_out[np.concatenate(chosen)] = True
+    if not weights[~held_out].any():
         raise ValueError(
             f"validation_fraction={fraction} would hold out every row whose sample_weight is not "
             "0, but at least 1 must be left to learn from."
         )
-    return np.flatnonzero(~left), np.flatnonzero(left)
+    return np.flatnonzero(~held_out), np.flatnonzero(held_out)
 
 
-class HeldOutError:
-    """The error rate on the held-out rows, as a function of the solver's point.
+class ValidationError:
+    """The error rate on the validation set, as a function of the solver's variable.
 
     Parameters
     ----------
-    held_out : HeldOut
-    data : CentredRows
-        The rows that are learned from.
-    forth : array
-        Brings the solver's point back to an L for them.
-    k : int
-        How many neighbours vote.
+    validation : ValidationSet
+    data : CentredData
+        The training rows.
+    to_original : array of shape (n_features, n_features)
+        ``L = x @ to_original`` for the solver's variable x.
+    n_neighbors : int
+        Number of neighbours that vote.
     n_jobs : int or None
     """
 
     def __init__(
-        self, held_out: HeldOut, data: CentredRows, forth: Array, k: int, n_jobs: int | None
+        self,
+        validation: ValidationSet,
+        data: CentredData,
+        to_original: Array,
+        n_neighbors: int,
+        n_jobs: int | None,
     ) -> None:
-        self.held_out, self.data, self.forth = held_out, data, forth
-        self.asked = data.like(held_out.X)
-        self.k, self.n_jobs = k, n_jobs
+        self.validation, self.data, self.to_original = validation, data, to_original
+        self.queries = data.centre_and_scale(validation.X)
+        self.n_neighbors, self.n_jobs = n_neighbors, n_jobs
 
     def __call__(self, x: Array) -> float:
-        """Return the error rate at a point of the solver."""
-        across = (x @ self.forth).T.astype(self.asked.dtype)
+        """Return the error rate at x."""
+        transposed = (x @ self.to_original).T.astype(self.queries.dtype)
         _, index = neighbors.nearest(
-            self.asked @ across, self.data.rows @ across, self.k, n_jobs=self.n_jobs
+            self.queries @ transposed,
+            self.data.X @ transposed,
+            self.n_neighbors,
+            n_jobs=self.n_jobs,
         )
-        return self.held_out.error(index)
+        return self.validation.error_rate(index)

@@ -1,4 +1,4 @@
-"""Large margin nearest neighbours."""
+"""The LMNN estimator."""
 
 from __future__ import annotations
 
@@ -33,83 +33,89 @@ from likewise.base import fitting
 from likewise.batch._initialisation import checked_init, init_rule, initial_components
 from likewise.batch._kernel_metric import KernelMetric
 from likewise.batch._kernel_space import KernelSpace
-from likewise.batch.lmnn.early_stopping import HeldOut, HeldOutError, split_off
-from likewise.batch.lmnn.impostors import FindImpostors
+from likewise.batch.lmnn.early_stopping import ValidationError, ValidationSet, split_validation
+from likewise.batch.lmnn.impostors import ImpostorSearch
 from likewise.batch.lmnn.matrix_problem import LMNNMatrixProblem
 from likewise.batch.lmnn.memory import require_memory_for_lmnn
-from likewise.batch.lmnn.preconditioning import CentredRows, Coordinates
+from likewise.batch.lmnn.preconditioning import CentredData, Preconditioner
 from likewise.batch.lmnn.problem import LMNNProblem, best_multiple, penalty_towards
 from likewise.batch.lmnn.projected_subgradient import projected_subgradient
-from likewise.batch.lmnn.targets import LabelTeacher, Teacher, Told, TripletTeacher
+from likewise.batch.lmnn.targets import LabelSupervision, Supervision, TripletSupervision
 from likewise.batch.lmnn.working_set import working_set_lbfgs
 from likewise.constraints import as_triplets
 from likewise.kernels import KERNEL_RULES
 from likewise.metric import canonical_components, canonical_form
 from likewise.neighbors._arguments import ALGORITHMS, Algorithm
-from likewise.objectives import GroupedPairs, LargeMargin, QuadraticPenalty
+from likewise.objectives import LargeMargin, QuadraticPenalty
 from likewise.solvers import Solution
 
 
 class LMNN(KernelMetric):
-    r"""Large margin nearest neighbours: pull same-class neighbours, push impostors past a margin.
+    r"""Large margin nearest neighbours: a metric for kNN classification, learned from labels.
 
-    Each row has k target neighbours, the nearest of its class under the start metric. With squared
-    distances D under ``M = L.T @ L``, LMNN minimises (Eq. 14 of the paper)
+    Each row has k target neighbours, the nearest rows of its class under the initial metric. They
+    are pulled towards it, and impostors, rows of other classes, are pushed beyond a margin. With
+    squared distances D under ``M = L.T @ L``, LMNN minimises (Eq. 14 of the paper)
 
     .. math:: \varepsilon(M) = \sum_i c_i \Big[(1-\mu) \sum_{j \rightsquigarrow i} D(i,j)
         + \mu \sum_{j \rightsquigarrow i} \sum_{l:\, y_l \ne y_i}
         \big[m + D(i,j) - D(i,l)\big]_+\Big],
 
-    with weights :math:`c_i` of the rows (1 by default), the push μ and the margin m. In M this is
-    convex, and `duality_gap_` proves how far the result is from the optimum.
+    with sample weights :math:`c_i` (1 by default), the push μ and the margin m. The objective is
+    convex in M, and `duality_gap_` bounds the relative distance to the optimum.
 
     Parameters
     ----------
     n_neighbors : int
-        Target neighbours k of each row. The same k, or one near it, should vote afterwards.
+        Number of target neighbours k. Use the same k, or one near it, for classification.
     push : float
-        μ, between 0 and 1: how much impostors count beside targets.
+        μ, between 0 and 1: the weight of the push; the pull has weight 1 - μ.
     margin : float
-        m: how much farther, in squared distance, impostors should be. A unit: M and `objective_`
-        are multiplied by it, but what `regularization` adds is not.
+        m: how much larger the squared distances of impostors should be. It is a unit: M and
+        `objective_` are proportional to it, except for the term of `regularization`.
     n_components : int, optional
-        Rows of L; fewer than features learn a map to fewer dimensions directly. The problem is
-        then not convex, and `duality_gap_` only a bound.
+        Rows of L; n_features by default. With fewer the problem is not convex, and `duality_gap_`
+        is only a bound.
     init : {"pca", "identity", "fda"} or array of shape (n_components, n_features)
-        The start metric, which also chooses the targets. A good multiple of it is found first. An
-        array says by its rows how many components there are.
+        The initial metric, which also selects the targets. It is scaled to its best multiple
+        first. The rows of an array determine the number of components.
     scale : "auto" or float
-        What X is multiplied by inside. "auto" makes the median squared distance to the targets 1.
-        It changes nothing but `scale_`: the start metric is put at its best multiple anyway.
+        Factor by which X is multiplied internally. "auto" makes the median squared distance to the
+        targets 1. It changes nothing but `scale_`, since the initial metric is scaled anyway.
     regularization : float
-        Strength of the penalty ``regularization · n · ‖M - M₀‖² / ‖M₀‖²``, with M₀ the start metric
-        at its best multiple and n the sum of the weights. Useful for small samples.
+        Strength ρ of the penalty ``ρ · n · ‖M - M₀‖² / ‖M₀‖²``, with M₀ the initial metric at its
+        best multiple and n the sum of the weights. Useful for small samples.
     n_passes : int
-        How often targets are chosen anew under the metric learned so far, and learning resumes.
+        Number of passes. Each further pass selects the targets again, under the metric learned so
+        far.
     solver : {"auto", "lbfgs", "projected"}
-        L-BFGS on L, which "auto" takes, or the paper's projected subgradient method on M, which
-        is much slower.
+        "lbfgs" is L-BFGS on L; "auto" chooses it. "projected" is the projected subgradient method
+        on M of the paper's Appendix A, which is much slower. It differs from the paper in four
+        ways: it starts at the best multiple of the initial metric, not at the identity; a step
+        that does not decrease the objective is rejected when the step size is halved; the active
+        set is replaced at each full search, not united with the previous one; and it stops by
+        `duality_gap_`.
     neighbors : {"auto", "brute", "tree"}
-        How targets and impostors are searched: by comparing all rows, by trees (faster for a great
-        many rows of two or three features), or by what is faster. The result is the same.
+        Search for targets and impostors: by comparing all rows, by trees (faster for many rows of
+        two or three features), or by whichever is faster. The result is the same.
     kernel : None, "linear", "rbf", "poly" or callable
-        Learn in the feature space of a kernel, on the coordinates that kernel PCA gives: all rows
-        are kept, and 32 n² bytes are needed for tables of all rows by all rows, besides what L
-        takes for so many directions. A callable takes two tables and returns their kernel values.
+        Learn in the feature space of a kernel, on the coordinates of kernel PCA. All rows are kept,
+        and 32 n² bytes are needed for the kernel matrices. A callable takes two arrays of rows and
+        returns their kernel matrix.
     kernel_params : dict, optional
-        Parameters of the kernel in scikit-learn's words: "gamma" (1 / n_features unless given),
-        "coef0" (1), "degree" (3); or what a callable takes by name.
+        Parameters of the kernel, named as in scikit-learn: "gamma" (1 / n_features by default),
+        "coef0" (1), "degree" (3); or the keyword arguments of a callable.
     budget : int, optional
-        With a kernel: keep so many leading directions of feature space; all by default.
+        With a kernel: the number of leading kernel principal components to keep; all by default.
     max_iter : int
-        Iterations allowed, for each pass.
+        Maximum number of iterations per pass.
     tol : float
-        Converged when the objective is proved to be within this share of the optimum.
+        Converged when `duality_gap_` is at most `tol`.
     validation_fraction : float, optional
-        Share of each class held out; learning stops when their error rate no longer falls, and
-        the metric with the lowest is kept.
+        Fraction of each class to hold out. Learning stops when the error rate on the held-out rows
+        no longer decreases, and the metric with the lowest one is kept.
     random_state : int, RandomState or None
-        Decides which rows are held out.
+        Determines which rows are held out.
     n_jobs : int or None
         Threads; None uses all cores. The result does not depend on it.
     verbose : int
@@ -120,22 +126,22 @@ class LMNN(KernelMetric):
     components_ : array of shape (n_components, n_features)
         L, for X as it was given.
     objective_ : float
-        ε of `components_` for X as it was given, over all impostors, with the penalty if there is
-        one; nan if an interrupt came before it was evaluated.
+        ε of `components_` for X as it was given, over all impostors, plus the penalty; nan if an
+        interrupt came before the first evaluation.
     duality_gap_ : float
-        (objective - lower bound) / objective: the result is at most this share above the optimum;
-        1 says that nothing is proved.
+        (objective - lower bound) / objective: the relative distance to the optimum is at most
+        this; 1 if there is no lower bound.
     converged_ : bool
         Whether `duality_gap_` is at most `tol`, or the objective is 0 up to rounding (1e-12 of its
-        start), where no bound is available; with fewer components than features, whether further
-        steps brought no decrease; with `validation_fraction`, whether early stopping ended the
-        fit.
+        initial value), where there is no useful bound. With fewer components than features:
+        whether the objective no longer decreased. With `validation_fraction`: whether early
+        stopping ended the fit.
     n_iter_ : int
-        Iterations of all passes.
+        Number of iterations of all passes.
     scale_ : float
-        What X was multiplied by.
+        Factor by which X was multiplied.
     history_ : dict of arrays
-        Of the last pass, at each exact search: objective, n_iter so far, lower_bound.
+        For each exact evaluation of the last pass: objective, n_iter so far, lower_bound.
 
     References
     ----------
@@ -217,18 +223,19 @@ class LMNN(KernelMetric):
         self.verbose = verbose
 
     @fitting
+    @single_threaded_blas()
     def fit(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from labels.
+        """Learn the metric from labels.
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
-            The data.
-        y : array-like of shape (n_rows,)
+        X : array-like of shape (n_samples, n_features)
+            Training data.
+        y : array-like of shape (n_samples,)
             Labels of at least two classes, each with more than `n_neighbors` rows.
-        sample_weight : array-like of shape (n_rows,), optional
-            How much each row counts as an anchor. A row of weight 0 is still the target or the
-            impostor of others.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows as anchors. A row of weight 0 is still a target or an impostor of
+            others.
 
         Returns
         -------
@@ -243,35 +250,33 @@ class LMNN(KernelMetric):
                 "solver='projected' has no early stopping, but validation_fraction="
                 f"{self.validation_fraction} asks for it; solver='lbfgs' has."
             )
-        kept, left = split_off(
+        train, held_out = split_validation(
             codes, classes, weights, self.validation_fraction, self.n_neighbors, self.random_state
         )
-        self._check_start(len(kept), X.shape[1], labelled=True)
-        space, rows = self._images(X[kept] if len(left) else X, self.budget)
-        held_out = None
-        if len(left):
-            held = X[left]
-            if space is not None:
-                held = space.coordinates(held, self.kernel, self.kernel_params or {}, self.n_jobs)
-            held_out = HeldOut(held, codes[left], codes[kept])
-            codes, weights = codes[kept], weights[kept]
-        wanted = (self.n_neighbors, self.margin, self.n_jobs, self.neighbors)
-        teacher = LabelTeacher(codes, classes, weights, *wanted)
-        return self._learn(rows, teacher, held_out, space, X.dtype, self.n_passes)
+        init = self._check_init(len(train), X.shape[1], labelled=True)
+        space, rows = self._images(X[train] if len(held_out) else X, self.budget)
+        validation = None
+        if len(held_out):
+            queries = self._coordinates(X[held_out], space)
+            validation = ValidationSet(queries, codes[held_out], codes[train])
+        options = (self.n_neighbors, self.margin, self.n_jobs, self.neighbors)
+        supervision = LabelSupervision(codes[train], classes, weights[train], *options)
+        return self._learn(rows, supervision, init, space, X.dtype, self.n_passes, validation)
 
     @fitting
+    @single_threaded_blas()
     def fit_triplets(self, X: TableLike, triplets: ArrayLike) -> Self:
-        """Learn from triplets (anchor, positive, negative).
+        """Learn the metric from triplets (anchor, positive, negative).
 
-        The pull runs over the distinct pairs (anchor, positive), the push over the triplets.
-        `n_neighbors`, `n_passes` and `validation_fraction` have no meaning here.
+        The pull is over the distinct pairs (anchor, positive), the push over the triplets.
+        `n_neighbors`, `n_passes` and `validation_fraction` are not used.
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
-            The data.
+        X : array-like of shape (n_samples, n_features)
+            Training data.
         triplets : int array-like of shape (n_triplets, 3)
-            Row numbers: the anchor is more like the second than the third.
+            Row numbers: the anchor is more similar to the second than to the third.
 
         Returns
         -------
@@ -279,125 +284,115 @@ class LMNN(KernelMetric):
             The fitted metric.
         """
         X = check_rows(self, X, reset=True, min_rows=3)
-        teacher = TripletTeacher(as_triplets(triplets, len(X)), len(X), self.n_jobs)
-        self._check_start(len(X), X.shape[1], labelled=False)
+        supervision = TripletSupervision(as_triplets(triplets, len(X)), len(X), self.n_jobs)
+        init = self._check_init(len(X), X.shape[1], labelled=False)
         space, rows = self._images(X, self.budget)
-        return self._learn(rows, teacher, None, space, X.dtype, 1)
+        return self._learn(rows, supervision, init, space, X.dtype, n_passes=1)
 
     def _learn(
         self,
         X: Array,
-        teacher: Teacher,
-        held_out: HeldOut | None,
+        supervision: Supervision,
+        init: str | Array,
         space: KernelSpace | None,
         dtype: Any,
         n_passes: int,
+        validation: ValidationSet | None = None,
     ) -> Self:
-        data = CentredRows.of(X)
-        L = self._start(data, teacher, space)
-        n_components, n_iter, known = len(L), 0, self._of_space(space)
+        """Select targets, scale the data and the initial metric, and minimise pass by pass."""
+        unscaled = CentredData.from_rows(X)
+        L = self._initial_components(unscaled.X, supervision, init, space)
+        selection = supervision.select_targets(unscaled.transform(L, self.n_jobs))
+        data = unscaled.rescaled(self.scale, selection.targets, L, self.n_jobs)
+        objective = selection.objective(data.X, self.push, self.margin, self.n_jobs)
+        L = L * best_multiple(objective, selection.search, data.transform(L, self.n_jobs))
+        penalty = penalty_towards(L, self.regularization * float(selection.weights.sum()))
+        n_components, n_iter, kernel_state = len(L), 0, self._of_space(space)
 
-        def fitted(L: Array) -> dict[str, Any]:
-            return {**known, "components_": (L * data.scale).astype(dtype)}
+        def attributes(L: Array) -> dict[str, Any]:
+            return {**kernel_state, "components_": (L * data.scale).astype(dtype)}
 
-        with single_threaded_blas():  # once for all: setting it for each product would take longer
-            told = teacher.tell(data.mapped(L, self.n_jobs))
-            scale = self.scale
-            if isinstance(scale, str):
-                scale = data.scale_of_unit_distances(told.near, L, self.n_jobs)
-            data = data.scaled(float(scale))
-            objective = self._objective(data, told)
-            L = L * best_multiple(objective, told.find, data.mapped(L, self.n_jobs))
-            penalty = penalty_towards(L, self.regularization * float(told.weights.sum()))
-            for pass_number in range(n_passes):
-                if pass_number:
-                    told = teacher.tell(data.mapped(L, self.n_jobs))
-                    objective = self._objective(data, told)
-                found, L = self._pass(objective, told.find, penalty, L, held_out, data, fitted)
-                n_iter += found.n_iter
-                if found.status == "interrupted":
-                    break
+        for pass_number in range(n_passes):
+            if pass_number:
+                selection = supervision.select_targets(data.transform(L, self.n_jobs))
+                objective = selection.objective(data.X, self.push, self.margin, self.n_jobs)
+            if self.solver == "projected":
+                problem = LMNNProblem(objective, selection.search, penalty)
+                found, L = self._minimise_in_matrix(problem, L, attributes)
+            else:
+                found, L = self._minimise_in_components(
+                    objective, selection.search, penalty, L, data, validation, attributes
+                )
+            n_iter += found.n_iter
+            if found.status == "interrupted":
+                break
         self.n_iter_, self.scale_ = n_iter, data.scale
         self.duality_gap_ = 1.0 if found.gap is None else found.gap
         self._interrupted = found.status == "interrupted"
-        self.__dict__.update(known)
+        self.__dict__.update(kernel_state)
         return self._keep(canonical_form(L)[:n_components] * data.scale, dtype)
 
-    def _pass(
+    def _minimise_in_components(
         self,
         objective: LargeMargin,
-        find: FindImpostors,
+        search: ImpostorSearch,
         penalty: QuadraticPenalty | None,
         L: Array,
-        held_out: HeldOut | None,
-        data: CentredRows,
-        fitted: Callable[[Array], dict[str, Any]],
+        data: CentredData,
+        validation: ValidationSet | None,
+        attributes: Callable[[Array], dict[str, Any]],
     ) -> tuple[Solution, Array]:
-        """Minimise over metrics for targets as they are now."""
-        if self.solver == "projected":
-            return self._pass_on_matrices(LMNNProblem(objective, find, penalty), L, fitted)
-        alike = penalty is None
-        coordinates = (Coordinates.pulled_alike if alike else Coordinates.as_they_are)(objective)
-        judge = None
-        if held_out is not None:
-            judge = HeldOutError(held_out, data, coordinates.forth, self.n_neighbors, self.n_jobs)
+        """Minimise over L by L-BFGS, in preconditioned coordinates unless there is a penalty."""
+        precondition = Preconditioner.from_pull if penalty is None else Preconditioner.identity
+        X, to_original, from_original = precondition(objective)
+        error = None
+        if validation is not None:
+            error = ValidationError(validation, data, to_original, self.n_neighbors, self.n_jobs)
         found = self._solve(
             working_set_lbfgs,
-            LMNNProblem(replace(objective, X=coordinates.X), find, penalty),
-            L @ coordinates.back,
-            fitted=lambda x: fitted(x @ coordinates.forth),
+            LMNNProblem(replace(objective, X=X), search, penalty),
+            L @ from_original,
+            fitted=lambda x: attributes(x @ to_original),
             tol=self.tol,
             margin=self.margin,
             certified=len(L) == L.shape[1],
-            judge=judge,
+            validation_error=error,
         )
-        return found, found.x @ coordinates.forth
+        return found, found.x @ to_original
 
-    def _pass_on_matrices(
-        self, problem: LMNNProblem, L: Array, fitted: Callable[[Array], dict[str, Any]]
+    def _minimise_in_matrix(
+        self, problem: LMNNProblem, L: Array, attributes: Callable[[Array], dict[str, Any]]
     ) -> tuple[Solution, Array]:
+        """Minimise over M by the projected subgradient method."""
         found = self._solve(
             projected_subgradient,
             LMNNMatrixProblem(problem),
             L.T @ L,
-            fitted=lambda M: fitted(canonical_components(M)),
+            fitted=lambda M: attributes(canonical_components(M)),
             tol=self.tol,
         )
         return found, canonical_components(found.x)
 
-    def _objective(self, data: CentredRows, told: Told) -> LargeMargin:
-        return LargeMargin(
-            data.rows,
-            told.near,
-            GroupedPairs.none(len(told.weights)),
-            told.weights,
-            self.push,
-            self.margin,
-            n_jobs=self.n_jobs,
-        )
+    def _check_init(self, n_samples: int, n_features: int, *, labelled: bool) -> str | Array:
+        """Check `init` and `n_components` as far as possible before a kernel is computed."""
+        given = checked_init(self.init, labelled=labelled)
+        limit = self._max_components(n_samples, n_features, self.budget)
+        check_n_components("LMNN", self.n_components, *limit)
+        return str(self.init) if given is None else given
 
-    def _check_start(self, n_rows: int, n_features: int, *, labelled: bool) -> None:
-        """Complain of what can be seen before a kernel is computed."""
-        checked_init(self.init, labelled=labelled)
-        most, why = n_features, "the features of X"
-        if self.kernel is not None:
-            most = min(n_rows - 1, self.budget or n_rows)
-            why = "the budget" if most == self.budget else "one fewer than rows to learn from"
-        check_n_components("LMNN", self.n_components, most, why)
-
-    def _start(self, data: CentredRows, teacher: Teacher, space: KernelSpace | None) -> Array:
-        """Return the L of the start metric, before its best multiple is known."""
-        X, given = data.rows, checked_init(self.init, labelled=teacher.codes is not None)
-        most = X.shape[1] if given is None else given.size // X.shape[1]
+    def _initial_components(
+        self, X: Array, supervision: Supervision, init: str | Array, space: KernelSpace | None
+    ) -> Array:
+        """Return the L of the initial metric, before it is scaled to its best multiple."""
         in_space = space is not None
-        require_memory_for_lmnn("LMNN", X, self.n_components or most, in_feature_space=in_space)
+        n_rows = X.shape[1] if isinstance(init, str) else init.size // X.shape[1]
+        require_memory_for_lmnn("LMNN", X, self.n_components or n_rows, in_feature_space=in_space)
         columns = "directions that the kernel spans" if in_space else "features of X"
-        wanted = (self.init, self.n_components, X, teacher.codes)
-        L = initial_components("LMNN", *wanted, columns=columns, n_jobs=self.n_jobs)
+        wanted = ("LMNN", init, self.n_components, X, supervision.codes)
+        L = initial_components(*wanted, columns=columns, n_jobs=self.n_jobs)
         if self.solver == "projected" and len(L) < L.shape[1]:
-            asking = f"n_components={self.n_components}"
-            if self.n_components is None:
-                asking = f"init with {counted(len(L), 'row')}"
+            by_init = f"init with {counted(len(L), 'row')}"
+            asking = f"n_components={self.n_components}" if self.n_components else by_init
             raise ValueError(
                 f"solver='projected' learns all {L.shape[1]} components, but {asking} asks for "
                 "fewer; solver='lbfgs' can."

@@ -1,4 +1,4 @@
-"""LMNN's problem in M, as the paper's own solver sees it."""
+"""The LMNN problem in M for the projected subgradient method."""
 
 from __future__ import annotations
 
@@ -7,59 +7,64 @@ import numpy as np
 from likewise._numerics.products import map_rows
 from likewise._runtime.arrays import Array
 from likewise.batch.lmnn.problem import LMNNProblem
-from likewise.batch.lmnn.projected_subgradient import Bounds
+from likewise.batch.lmnn.projected_subgradient import ValueAndBound
 from likewise.metric import canonical_components, nearest_psd
-from likewise.objectives.large_margin import Costs
+from likewise.objectives import PairLoss
 
-# Widths of rounded hinges whose slopes are tried as dual solutions: kinks themselves prove little.
-_WIDTHS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
+# The derivatives of hinges smoothed over these shares of the margin are tried as dual variables;
+# those of the hinges with their kinks give weak bounds.
+_SMOOTHINGS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
 
 
 class LMNNMatrixProblem:
-    """Hinges with their kinks over all metrics M; the slope is updated where it changed (Eq. 19).
+    """A `SubgradientProblem` over positive semidefinite M, with the incremental update of Eq. 19.
 
     Parameters
     ----------
     problem : LMNNProblem
-        The same problem in L, which searches and bounds.
+        The same problem in L, which searches impostors and computes bounds.
     """
 
     def __init__(self, problem: LMNNProblem) -> None:
         self.problem = problem
-        self._slope: Array | None = None
-        self._weights: Costs | None = None
+        self._gradient: Array | None = None
+        self._loss: PairLoss | None = None
 
     def project(self, M: Array) -> Array:
-        """Return the nearest metric."""
+        """Return the nearest positive semidefinite matrix (Eq. 20)."""
         return nearest_psd(M)
 
-    def look(self, M: Array) -> Bounds | None:
-        """Search all impostors at M."""
+    def evaluate_exactly(self, M: Array) -> ValueAndBound | None:
+        """Search all impostors at M, make them the working set, and bound the optimum."""
         L = canonical_components(M)
         margin = self.problem.objective.margin
-        first = self.problem.look(L, _WIDTHS[0] * margin)
+        first = self.problem.evaluate_exactly(L, _SMOOTHINGS[0] * margin)
         if first is None:
             return None
-        self._slope = self._weights = None  # they belong to the working set before
-        # Nothing is searched again for the other widths.
-        others = [self.problem.look(L, width * margin) for width in _WIDTHS[1:]]
-        return Bounds(first.value, max(look.bound for look in (first, *others) if look is not None))
+        self._gradient = self._loss = None  # they belong to the previous working set
+        others = [
+            self.problem.evaluate_exactly(L, smoothing * margin) for smoothing in _SMOOTHINGS[1:]
+        ]
+        bounds = [found.lower_bound for found in (first, *others) if found is not None]
+        return ValueAndBound(first.value, max(bounds))
 
-    def value_and_slope(self, M: Array) -> tuple[float, Array]:
-        """Return the value over the working set and a subgradient in M."""
+    def value_and_subgradient(self, M: Array) -> tuple[float, Array]:
+        """Return the objective over the working set and a subgradient in M."""
         objective = self.problem.objective
         Z = map_rows(objective.X, canonical_components(M), objective.n_jobs)
-        costs = objective.costs(
-            objective.distances(Z, objective.near), objective.distances(Z, objective.far)
+        loss = objective.loss(
+            objective.sqdist(Z, objective.targets), objective.sqdist(Z, objective.impostors)
         )
-        if self._slope is None or self._weights is None:
-            self._slope = objective.slope_in_matrix(costs)
+        if self._gradient is None or self._loss is None:
+            self._gradient = objective.gradient_in_matrix(loss)
         else:
-            change = Costs(0.0, costs.near - self._weights.near, costs.far - self._weights.far)
-            self._slope = self._slope + objective.slope_in_matrix(change)
-        self._weights = costs
-        value, slope = costs.value, self._slope
+            change = PairLoss(
+                0.0, loss.targets - self._loss.targets, loss.impostors - self._loss.impostors
+            )
+            self._gradient = self._gradient + objective.gradient_in_matrix(change)
+        self._loss = loss
+        value, gradient = loss.value, self._gradient
         if self.problem.penalty is not None:
             value += self.problem.penalty.value(M)
-            slope = slope + self.problem.penalty.slope(M)
-        return value, np.asarray(slope)
+            gradient = gradient + self.problem.penalty.gradient(M)
+        return value, np.asarray(gradient)

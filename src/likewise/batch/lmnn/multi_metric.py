@@ -1,4 +1,4 @@
-"""Large margin nearest neighbours with a metric for each class or cluster."""
+"""The multi-metric LMNN estimator: one metric per class or cluster."""
 
 from __future__ import annotations
 
@@ -29,47 +29,49 @@ from likewise._runtime.validation import (
 )
 from likewise.base import NeighborVoter, fitting
 from likewise.batch._initialisation import initial_components
-from likewise.batch.lmnn.early_stopping import HeldOut, split_off
+from likewise.batch.lmnn.early_stopping import ValidationSet, split_validation
 from likewise.batch.lmnn.estimator import LMNN
-from likewise.batch.lmnn.impostors import ImpostorsByCluster
+from likewise.batch.lmnn.impostors import ClusteredImpostorSearch
 from likewise.batch.lmnn.local_metrics import LocalMetrics
 from likewise.batch.lmnn.memory import require_memory_for_lmnn
 from likewise.batch.lmnn.multi_metric_objective import MultiMetricLargeMargin
-from likewise.batch.lmnn.preconditioning import CentredRows, Coordinates
+from likewise.batch.lmnn.preconditioning import CentredData, Preconditioner
 from likewise.batch.lmnn.problem import LMNNProblem
-from likewise.batch.lmnn.targets import LabelTeacher
+from likewise.batch.lmnn.targets import LabelSupervision
 from likewise.batch.lmnn.working_set import working_set_lbfgs
 from likewise.metric import canonical_form
 from likewise.objectives import GroupedPairs
 
 
 class MultiMetricLMNN(NeighborVoter):
-    r"""LMNN with a metric of its own for every class, or for every cluster of rows.
+    r"""kNN classifier with one LMNN metric per class or cluster, learned jointly from labels.
 
-    The squared distance to a row is measured by the metric of that row's cluster c,
-    :math:`\hat D(x, x_j) = (x - x_j)^\top M_{c(j)} (x - x_j)`. All metrics minimise LMNN's
-    objective together, which makes their distances comparable; they begin with the single metric
-    of `LMNN`. The problem is convex, and `duality_gap_` bounds the distance to the optimum.
-    There is no single map and no symmetric distance: it is a classifier.
+    The squared distance to a training row is that of the metric of the row's cluster c,
+    :math:`\hat D(x, x_j) = (x - x_j)^\top M_{c(j)} (x - x_j)`. All metrics minimise the LMNN
+    objective jointly, which makes their distances comparable; they start at the single metric of
+    `LMNN`. The problem is convex, and `duality_gap_` bounds the relative distance to the optimum.
+    Use it where the metric should vary over the data and there are many rows per cluster. It has
+    no single map and no symmetric distance.
 
     Parameters
     ----------
     n_neighbors : int
-        Target neighbours of each row, and neighbours that vote.
-    clusters : "class", int or array of shape (n_rows,)
-        A metric for each class, as in most of the paper's experiments; for each of so many
-        clusters found by k-means; or for each value of a given array.
+        Number of target neighbours of each row, and of neighbours that vote.
+    clusters : "class", int or array of shape (n_samples,)
+        One metric per class, as in most of the paper's experiments; per cluster of k-means with
+        this number of clusters; or per distinct value of an array.
     push, margin, scale
         As in `LMNN`.
     max_iter : int
-        Iterations allowed, for the single metric and again for all together.
+        Maximum number of iterations for the single metric, and again for the joint fit.
     tol : float
-        Converged when the objective is proved to be within this share of the optimum.
+        Converged when `duality_gap_` is at most `tol`.
     validation_fraction : float, optional
-        Share of each class held out; learning stops when their error rate no longer falls, and
-        the metrics with the lowest are kept. Many metrics overfit sooner than one.
+        Fraction of each class to hold out. Learning stops when the error rate on the held-out rows
+        no longer decreases, and the metrics with the lowest one are kept. Several metrics overfit
+        sooner than one.
     random_state : int, RandomState or None
-        Decides which rows are held out, and where k-means begins.
+        Determines which rows are held out, and the initialisation of k-means.
     n_jobs : int, optional
         Threads; None uses all cores. The result does not depend on it.
     verbose : int
@@ -79,12 +81,12 @@ class MultiMetricLMNN(NeighborVoter):
     ----------
     components_ : array of shape (n_clusters, n_features, n_features)
         L of each cluster, for X as it was given.
-    clusters_ : int array of shape (n_rows,)
+    clusters_ : int array of shape (n_samples,)
         The cluster of each training row.
     classes_ : array of shape (n_classes,)
         The labels in sorted order.
     objective_, duality_gap_, converged_, n_iter_, history_, scale_
-        As in `LMNN`, for all metrics together.
+        As in `LMNN`, for the joint objective.
 
     References
     ----------
@@ -146,20 +148,19 @@ class MultiMetricLMNN(NeighborVoter):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    # -- learning --------------------------------------------------------------------------------
-
     @fitting
+    @single_threaded_blas()
     def fit(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from labels.
+        """Learn the metrics from labels.
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
-            The data.
-        y : array-like of shape (n_rows,)
+        X : array-like of shape (n_samples, n_features)
+            Training data.
+        y : array-like of shape (n_samples,)
             Labels of at least two classes, each with more than `n_neighbors` rows.
-        sample_weight : array-like of shape (n_rows,), optional
-            How much each row counts as an anchor.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows as anchors.
 
         Returns
         -------
@@ -169,11 +170,12 @@ class MultiMetricLMNN(NeighborVoter):
         X, codes, classes = check_labelled(self, X, y)
         check_class_sizes(codes, classes, self.n_neighbors)
         weights = check_weights(sample_weight, len(X))
-        kept, held = split_off(
+        train, held_out = split_validation(
             codes, classes, weights, self.validation_fraction, self.n_neighbors, self.random_state
         )
-        clusters = self._clusters_of(X, codes)
-        require_memory_for_lmnn("MultiMetricLMNN", X, X.shape[1], n_metrics=int(clusters.max()) + 1)
+        clusters = self._assign_clusters(X, codes)
+        n_clusters = int(clusters.max()) + 1
+        require_memory_for_lmnn("MultiMetricLMNN", X, X.shape[1], n_metrics=n_clusters)
         single = LMNN(
             self.n_neighbors,
             push=self.push,
@@ -183,100 +185,104 @@ class MultiMetricLMNN(NeighborVoter):
             tol=self.tol,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
-        ).fit(X[kept], classes[codes[kept]], weights[kept])
-        known = {
+        ).fit(X[train], classes[codes[train]], weights[train])
+        attributes = {
             "classes_": classes,
             "clusters_": clusters,
             "scale_": single.scale_,
             "_rows": X,
             "_codes": codes,
-            # Parameters set later are for the next fit.
+            # Parameters may be set between fitting and predicting.
             "_n_targets": self.n_neighbors,
             "_push": self.push,
             "_margin": self.margin,
         }
         if single._interrupted:
-            L = self._keep_single(single, int(clusters.max()) + 1)
+            L = self._keep_single(single, n_clusters)
         else:
-            with single_threaded_blas():
-                L = self._learn_together(known, weights, kept, held, single)
-        # A cluster whose rows are all held out, or pull nothing, keeps the single metric.
+            L = self._learn_jointly(attributes, weights, train, held_out, single)
+        # A cluster whose rows are all held out keeps the single metric.
         self.components_ = np.stack([canonical_form(one) for one in L]).astype(X.dtype)
-        self.__dict__.update(known)
+        self.__dict__.update(attributes)
         return self
 
     def _keep_single(self, single: LMNN, n_clusters: int) -> Array:
-        """Take the single metric for all clusters, as far as it came; return the L of each."""
+        """Return the interrupted single metric as the L of every cluster."""
         self.objective_, self.n_iter_, self.converged_ = single.objective_, single.n_iter_, False
-        # What was proved is true of single metrics only.
+        # The lower bound of a single metric is none for several metrics.
         self.duality_gap_ = 1.0
-        nothing = np.zeros_like(single.history_["lower_bound"])
-        self.history_ = {**single.history_, "lower_bound": nothing}
+        no_bound = np.zeros_like(single.history_["lower_bound"])
+        self.history_ = {**single.history_, "lower_bound": no_bound}
         return np.stack([single.components_] * n_clusters)
 
-    def _learn_together(
+    def _learn_jointly(
         self,
-        known: dict[str, Any],
+        attributes: dict[str, Any],
         weights: FloatArray,
-        kept: IndexArray,
-        held: IndexArray,
+        train: IndexArray,
+        held_out: IndexArray,
         single: LMNN,
     ) -> Array:
-        """Minimise over all metrics at once, from the single one, and return the L of each.
+        """Minimise over all metrics, starting at the single one, and return the L of each.
 
-        `known` is what a fitted model holds besides.
+        `attributes` are those of the fitted model, without its `components_`.
         """
-        X, codes, clusters = known["_rows"], known["_codes"], known["clusters_"]
-        classes = known["classes_"]
-        data = CentredRows.of(X[kept]).scaled(single.scale_)
-        teacher = LabelTeacher(
-            codes[kept], classes, weights[kept], self.n_neighbors, self.margin, self.n_jobs
+        X, codes, clusters = attributes["_rows"], attributes["_codes"], attributes["clusters_"]
+        train_codes, train_clusters = codes[train], clusters[train]
+        data = CentredData.from_rows(X[train]).with_scale(single.scale_)
+        supervision = LabelSupervision(
+            train_codes,
+            attributes["classes_"],
+            weights[train],
+            self.n_neighbors,
+            self.margin,
+            self.n_jobs,
         )
-        first = initial_components(
-            "MultiMetricLMNN", "pca", None, data.rows, None, n_jobs=self.n_jobs
+        initial = initial_components(
+            "MultiMetricLMNN", "pca", None, data.X, None, n_jobs=self.n_jobs
         )
-        told = teacher.tell(data.mapped(first, self.n_jobs))
+        targets, train_weights, _ = supervision.select_targets(data.transform(initial, self.n_jobs))
         objective = MultiMetricLargeMargin(
-            data.rows,
-            told.near,
-            GroupedPairs.none(len(kept)),
-            told.weights,
+            data.X,
+            targets,
+            GroupedPairs.empty(len(train)),
+            train_weights,
             self.push,
             self.margin,
             n_jobs=self.n_jobs,
-            clusters=clusters[kept],
+            clusters=train_clusters,
             n_clusters=int(clusters.max()) + 1,
         )
-        coordinates = Coordinates.pulled_alike(objective)
-        find = ImpostorsByCluster(
-            clusters[kept], codes[kept], told.near, told.weights > 0, self.margin, self.n_jobs
+        search = ClusteredImpostorSearch(
+            train_clusters, train_codes, targets, train_weights > 0, self.margin, self.n_jobs
         )
+        preconditioner = Preconditioner.from_pull(objective)
+        start = single.components_ / single.scale_ @ preconditioner.from_original
 
         def components(x: Array) -> Array:
-            return np.asarray(x @ coordinates.forth * single.scale_)
+            return np.asarray(x @ preconditioner.to_original * single.scale_)
 
-        held_out = HeldOut(X[held], codes[held], codes[kept])
+        validation = ValidationSet(X[held_out], codes[held_out], train_codes)
 
-        def error(x: Array) -> float:
-            """Judge by the rows held out."""
-            metrics = LocalMetrics(X[kept], codes[kept], clusters[kept], components(x), self.n_jobs)
-            return held_out.error(metrics.nearest(held_out.X, self.n_neighbors)[1])
+        def validation_error(x: Array) -> float:
+            metrics = LocalMetrics(
+                X[train], train_codes, train_clusters, components(x), self.n_jobs
+            )
+            return validation.error_rate(metrics.nearest(validation.X, self.n_neighbors)[1])
 
         found = self._solve(
             working_set_lbfgs,
-            LMNNProblem(replace(objective, X=coordinates.X), find),
-            np.stack(
-                [single.components_ / single.scale_ @ coordinates.back] * objective.n_clusters
-            ),
-            fitted=lambda x: {**known, "components_": components(x).astype(X.dtype)},
+            LMNNProblem(replace(objective, X=preconditioner.X), search),
+            np.stack([start] * objective.n_clusters),
+            fitted=lambda x: {**attributes, "components_": components(x).astype(X.dtype)},
             tol=self.tol,
             margin=self.margin,
-            judge=error if len(held) else None,
+            validation_error=validation_error if len(held_out) else None,
         )
         self.duality_gap_ = 1.0 if found.gap is None else found.gap
         return components(found.x)
 
-    def _clusters_of(self, X: Array, codes: IndexArray) -> IndexArray:
+    def _assign_clusters(self, X: Array, codes: IndexArray) -> IndexArray:
         """Return the cluster of each row."""
         if isinstance(self.clusters, str):
             return codes
@@ -284,49 +290,47 @@ class MultiMetricLMNN(NeighborVoter):
             given = np.asarray(self.clusters)
             if given.shape != (len(X),):
                 raise ValueError(
-                    f"clusters has shape {given.shape}, but X has {len(X)} rows: one value a row "
+                    f"clusters has shape {given.shape}, but X has {len(X)} rows: one value per row "
                     "is needed."
                 )
             return codes_of(given)[1]
-        wanted = int(self.clusters)  # type: ignore[arg-type]
-        if wanted > len(X):
+        n_clusters = int(self.clusters)  # type: ignore[arg-type]
+        if n_clusters > len(X):
             raise ValueError(
-                f"clusters={wanted} is not allowed: X has {len(X)} rows, and there cannot be more "
-                "clusters."
+                f"clusters={n_clusters} is not allowed: X has {len(X)} rows, and there cannot be "
+                "more clusters."
             )
         from sklearn.cluster import KMeans
 
-        found = KMeans(wanted, n_init=10, random_state=self.random_state).fit_predict(X)
+        found = KMeans(n_clusters, n_init=10, random_state=self.random_state).fit_predict(X)
         return codes_of(found)[1]
 
-    # -- deciding --------------------------------------------------------------------------------
-
     def kneighbors(self, X: TableLike, n_neighbors: int | None = None) -> tuple[Array, IndexArray]:
-        """Return distances to, and row numbers of, the nearest training rows, nearest first.
+        """Return the distances and row numbers of the nearest training rows, nearest first.
 
         Parameters
         ----------
         X : array-like of shape (n_queries, n_features)
-            Rows to look up.
+            Query rows.
         n_neighbors : int, optional
-            How many; by default as many as vote.
+            Number of neighbours; by default `n_neighbors` of the estimator.
 
         Returns
         -------
         distances, index : arrays of shape (n_queries, n_neighbors)
-            Each distance by the metric of the training row's cluster; not squared.
+            Each distance is that of the metric of the training row's cluster; not squared.
         """
         check_is_fitted(self)
         X = check_rows(self, X, reset=False)
-        wanted = self._wanted(n_neighbors, len(self._rows))
-        squares, index = self._metrics().nearest(X, wanted)
-        return np.sqrt(squares).astype(X.dtype), index
+        n_neighbors = self._wanted(n_neighbors, len(self._rows))
+        sqdist, index = self._metrics().nearest(X, n_neighbors)
+        return np.sqrt(sqdist).astype(X.dtype), index
 
     def energies(self, X: TableLike) -> FloatArray:
-        """Return what each label would cost each row; see `EnergyClassifier`.
+        """Return the energy of each label for each row; see `EnergyClassifier`.
 
-        Distances from training rows to a row x are by the metric that x would have: that of its
-        nearest target in the class that is tried.
+        Distances from training rows to a row x are those of the metric that x would have under the
+        label: the metric of its nearest target in that class.
 
         Parameters
         ----------
@@ -345,7 +349,7 @@ class MultiMetricLMNN(NeighborVoter):
         )
 
     def predict_by_energy(self, X: TableLike) -> Array:
-        """Return the label of least energy for each row.
+        """Predict the label of lowest energy for each row.
 
         Parameters
         ----------
@@ -357,8 +361,8 @@ class MultiMetricLMNN(NeighborVoter):
         array of shape (n_queries,)
             Labels, as in `classes_`.
         """
-        least = self.energies(X).argmin(axis=1)
-        return np.asarray(self.classes_[least])
+        lowest = self.energies(X).argmin(axis=1)
+        return np.asarray(self.classes_[lowest])
 
     def _metrics(self) -> LocalMetrics:
         return LocalMetrics(self._rows, self._codes, self.clusters_, self.components_, self.n_jobs)

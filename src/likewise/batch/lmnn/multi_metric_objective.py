@@ -1,4 +1,4 @@
-"""LMNN's objective where every cluster of rows has a metric of its own, and its certificate."""
+"""The LMNN objective with one metric per cluster of rows, and its lower bound."""
 
 from __future__ import annotations
 
@@ -12,127 +12,148 @@ import numpy as np
 from likewise import _loops
 from likewise._numerics.products import gradient_in_components, map_rows
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
-from likewise.objectives.large_margin import Costs, GroupedPairs, LargeMargin
-from likewise.objectives.large_margin_bound import Bound, LargeMarginBound, QuadraticPenalty
+from likewise.objectives.large_margin import (
+    DualBound,
+    GroupedPairs,
+    LargeMargin,
+    LargeMarginBound,
+    PairLoss,
+    QuadraticPenalty,
+    scaled_to_feasible,
+)
 
 
 @dataclass(frozen=True, eq=False)
 class MultiMetricLargeMargin(LargeMargin):
-    """The same costs as `LargeMargin`, a pair being measured by the metric of its second row.
+    """`LargeMargin` where the distance of a pair is that of the metric of its second row.
 
-    A point is the maps of all clusters, an array of shape (n_clusters, n_components, n_features).
+    The variable has the L of every cluster: shape (n_clusters, n_components, n_features).
 
     Parameters
     ----------
-    clusters : int array of shape (n_rows,)
+    clusters : int array of shape (n_samples,)
         The cluster of each row.
     n_clusters : int
-        How many there are.
+        Number of clusters.
     """
 
     clusters: IndexArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     n_clusters: int = 1
 
-    def mapped(self, L: Array) -> Array:
-        """Return the rows as each of the metrics sees them."""
+    def transform(self, L: Array) -> Array:
+        """Return the data transformed by each of the metrics."""
         return np.stack([map_rows(self.X, one, self.n_jobs) for one in L])
 
-    def distances(self, Z: Array, pairs: GroupedPairs) -> FloatArray:
-        """Return the squared distances of pairs, each by the metric of its second row."""
-        found = np.empty(len(pairs))
-        for cluster, part in self.parts(pairs.cols):
-            found[part] = _loops.pair_sqdist(
+    def sqdist(self, Z: Array, pairs: GroupedPairs) -> FloatArray:
+        """Return the squared distance of each pair under the metric of its second row."""
+        sqdist = np.empty(len(pairs))
+        for cluster, part in self.split_by_cluster(pairs.cols):
+            sqdist[part] = _loops.pair_sqdist(
                 Z[cluster], pairs.rows[part], pairs.cols[part], n_jobs=self.n_jobs
             )
-        return found
+        return sqdist
 
     def value_and_gradient(self, L: Array) -> tuple[float, Array]:
-        """Return the cost under all maps, and its slope in each."""
-        Z = [map_rows(view.X, one, self.n_jobs) for view, one in zip(self._views, L, strict=True)]
-        near, far = np.empty(len(self.near)), np.empty(len(self.far))
-        for view, mapped in zip(self._views, Z, strict=True):
-            for found, pairs in ((near, view.near), (far, view.far)):
-                found[pairs.number] = _loops.pair_sqdist(
-                    mapped, pairs.rows, pairs.cols, n_jobs=self.n_jobs
+        """Return the objective and its gradient with respect to the L of every cluster."""
+        views = self._views
+        Z = [map_rows(view.X, one, self.n_jobs) for view, one in zip(views, L, strict=True)]
+        targets, impostors = np.empty(len(self.targets)), np.empty(len(self.impostors))
+        for view, transformed in zip(views, Z, strict=True):
+            for sqdist, pairs in ((targets, view.targets), (impostors, view.impostors)):
+                sqdist[pairs.numbers] = _loops.pair_sqdist(
+                    transformed, pairs.rows, pairs.cols, n_jobs=self.n_jobs
                 )
-        costs = self.costs(near, far)
-        return costs.value, np.stack(
-            [self._slope(view, mapped, costs) for view, mapped in zip(self._views, Z, strict=True)]
-        )
+        loss = self.loss(targets, impostors)
+        gradients = [
+            self._gradient(view, transformed, loss)
+            for view, transformed in zip(views, Z, strict=True)
+        ]
+        return loss.value, np.stack(gradients)
 
-    def bound(
+    def lower_bound(
         self, penalty: QuadraticPenalty | None = None
-    ) -> Callable[[Any, FloatArray, FloatArray], Bound]:
-        """Return what bounds this objective over all metrics of the clusters."""
+    ) -> Callable[[Any, FloatArray, FloatArray], DualBound]:
+        """Return the function that bounds this objective over all metrics of the clusters."""
         if penalty is not None:
-            raise NotImplementedError("The metrics of clusters are not shrunk.")
+            raise NotImplementedError("Several metrics have no penalty.")
         return MultiMetricLargeMarginBound(self)
 
-    def slopes_in_matrices(self, costs: Costs) -> Array:
-        """Return the slope in the matrix of each metric."""
-        slopes = [self._slope(view, view.X, costs) / 2 for view in self._views]
-        return np.stack([(slope + slope.T) / 2 for slope in slopes])
+    def gradients_in_matrices(self, loss: PairLoss) -> Array:
+        """Return the gradient with respect to the M of every cluster."""
+        gradients = [self._gradient(view, view.X, loss) / 2 for view in self._views]
+        return np.stack([(gradient + gradient.T) / 2 for gradient in gradients])
 
-    def pull_slopes(self) -> Array:
-        """Return the slope of the pull in each matrix."""
-        near = np.repeat(self.weights, np.diff(self.near.start)) * (1 - self.push)
-        return self.slopes_in_matrices(Costs(0.0, near, np.zeros(len(self.far))))
+    def pull_gradients(self) -> Array:
+        """Return the gradient of the pull with respect to the M of every cluster."""
+        targets = np.repeat(self.weights, np.diff(self.targets.indptr)) * (1 - self.push)
+        return self.gradients_in_matrices(PairLoss(0.0, targets, np.zeros(len(self.impostors))))
 
-    def _slope(self, view: _View, Z: Array, costs: Costs) -> Array:
-        """Return the slope in the L of a metric that maps the rows of its view to Z."""
-        parts = (view.near, costs.near[view.near.number]), (view.far, costs.far[view.far.number])
+    def _gradient(self, view: _ClusterView, Z: Array, loss: PairLoss) -> Array:
+        """Return the gradient in the L that transforms the rows of `view` to Z."""
+        parts = (
+            (view.targets, loss.targets[view.targets.numbers]),
+            (view.impostors, loss.impostors[view.impostors.numbers]),
+        )
         rows, cols, weights = (
             np.concatenate(arrays)
             for arrays in zip(
                 *((p.rows[w != 0], p.cols[w != 0], w[w != 0]) for p, w in parts), strict=True
             )
         )
-        spread = _loops.laplacian_apply(Z, rows, cols, weights, n_jobs=self.n_jobs)
-        return gradient_in_components(spread, view.X, self.n_jobs)
+        product = _loops.laplacian_apply(Z, rows, cols, weights, n_jobs=self.n_jobs)
+        return gradient_in_components(product, view.X, self.n_jobs)
 
     @cached_property
-    def _views(self) -> list[_View]:
-        """What each metric measures; a metric need not map the rows that it never meets."""
+    def _views(self) -> list[_ClusterView]:
+        """The pairs of each metric, with only the rows that occur in them."""
         views = []
-        for (_, near), (_, far) in zip(
-            self.parts(self.near.cols), self.parts(self.far.cols), strict=True
+        for (_, targets), (_, impostors) in zip(
+            self.split_by_cluster(self.targets.cols),
+            self.split_by_cluster(self.impostors.cols),
+            strict=True,
         ):
-            ends = [self.near.rows[near], self.near.cols[near]]
-            ends += [self.far.rows[far], self.far.cols[far]]
-            rows, places = np.unique(np.concatenate(ends), return_inverse=True)
-            place = np.split(places, np.cumsum([len(part) for part in ends])[:-1])
-            views.append(_View(self.X[rows], _Pairs(near, *place[:2]), _Pairs(far, *place[2:])))
+            ends = [self.targets.rows[targets], self.targets.cols[targets]]
+            ends += [self.impostors.rows[impostors], self.impostors.cols[impostors]]
+            kept, positions = np.unique(np.concatenate(ends), return_inverse=True)
+            local = np.split(positions, np.cumsum([len(part) for part in ends])[:-1])
+            views.append(
+                _ClusterView(
+                    self.X[kept],
+                    _LocalPairs(targets, *local[:2]),
+                    _LocalPairs(impostors, *local[2:]),
+                )
+            )
         return views
 
-    def parts(self, cols: IndexArray) -> Iterator[tuple[int, IndexArray]]:
-        """Yield each cluster, and the pairs whose second row belongs to it."""
-        cluster_of = self.clusters[cols]
-        order = np.argsort(cluster_of, kind="stable")
-        ends = np.cumsum(np.bincount(cluster_of, minlength=self.n_clusters))
+    def split_by_cluster(self, cols: IndexArray) -> Iterator[tuple[int, IndexArray]]:
+        """Yield each cluster and the indices of the pairs whose second row belongs to it."""
+        cluster_of_pair = self.clusters[cols]
+        order = np.argsort(cluster_of_pair, kind="stable")
+        ends = np.cumsum(np.bincount(cluster_of_pair, minlength=self.n_clusters))
         yield from enumerate(np.split(order, ends[:-1]))
 
 
-class _Pairs(NamedTuple):
-    """Some of the pairs: their numbers, and their rows as counted in a view."""
+class _LocalPairs(NamedTuple):
+    """Some of the pairs: their numbers among all pairs, and their row numbers in a view."""
 
-    number: IndexArray
+    numbers: IndexArray
     rows: IndexArray
     cols: IndexArray
 
 
-class _View(NamedTuple):
+class _ClusterView(NamedTuple):
     """What one metric measures: its pairs, and the rows that occur in them."""
 
     X: Array
-    near: _Pairs
-    far: _Pairs
+    targets: _LocalPairs
+    impostors: _LocalPairs
 
 
 class MultiMetricLargeMarginBound:
-    """A number that no metrics of the clusters can undercut together.
+    """Lower bounds on the objective over the metrics of all clusters.
 
-    As in `LargeMarginBound`, with the largest s that makes P + sQ positive semi-definite for all
-    of the clusters.
+    As in `LargeMarginBound`, with the largest s that makes P + sQ positive semidefinite for every
+    cluster.
 
     Parameters
     ----------
@@ -143,22 +164,22 @@ class MultiMetricLargeMarginBound:
     def __init__(self, objective: MultiMetricLargeMargin) -> None:
         self._bounds = [
             LargeMarginBound(objective.X, pull, n_jobs=objective.n_jobs)
-            for pull in objective.pull_slopes()
+            for pull in objective.pull_gradients()
         ]
 
     def __call__(
-        self, objective: MultiMetricLargeMargin, near: FloatArray, far: FloatArray
-    ) -> Bound:
-        """Return what the slopes of the objective's hinges prove at these squared distances."""
-        pairs = objective.far
-        felt = np.empty(len(pairs), dtype=bool)
-        for cluster, part in objective.parts(pairs.cols):
-            felt[part] = self._bounds[cluster].felt(pairs.rows[part], pairs.cols[part])
-        objective = replace(objective, far=pairs.chosen(felt))
-        slopes = objective.costs(near, far[felt], pull=0.0)
-        dual = -objective.margin * float(slopes.far.sum())
-        least = min(
-            bound.least(Q)
-            for bound, Q in zip(self._bounds, objective.slopes_in_matrices(slopes), strict=True)
+        self, objective: MultiMetricLargeMargin, targets: FloatArray, impostors: FloatArray
+    ) -> DualBound:
+        """Return the bound from the derivatives of the hinges at these squared distances."""
+        pairs = objective.impostors
+        kept = np.empty(len(pairs), dtype=bool)
+        for cluster, part in objective.split_by_cluster(pairs.cols):
+            kept[part] = self._bounds[cluster].in_pull_range(pairs.rows[part], pairs.cols[part])
+        objective = replace(objective, impostors=pairs.select(kept))
+        push = objective.loss(targets, impostors[kept], pull=0.0)
+        dual_value = -objective.margin * float(push.impostors.sum())
+        gradients = objective.gradients_in_matrices(push)
+        return scaled_to_feasible(
+            dual_value,
+            min(bound.min_eigenvalue(Q) for bound, Q in zip(self._bounds, gradients, strict=True)),
         )
-        return Bound(dual, dual if least >= -1 else dual / -least)

@@ -1,4 +1,4 @@
-"""What LMNN learns on: centred rows, in coordinates that suit the solver."""
+"""The training data of LMNN: centred, scaled, and preconditioned for L-BFGS."""
 
 from __future__ import annotations
 
@@ -12,63 +12,67 @@ from likewise import _loops
 from likewise._numerics.centring import robust_centre
 from likewise._numerics.products import map_rows
 from likewise._runtime.arrays import Array
-from likewise._runtime.threads import single_threaded_blas
 from likewise.objectives import GroupedPairs, LargeMargin
 
-# Directions are stretched until all are pulled alike, but those that hardly vary not without end.
-_LEAST_PULL = 1e-6
+_EIGENVALUE_FLOOR = 1e-6  # added to the eigenvalues of the pull, relative to their mean
 
 
 @dataclass(frozen=True, eq=False)
-class CentredRows:
-    """X about a point amid it, in its own precision: differences are all that counts.
+class CentredData:
+    """Centred and scaled training data, in the precision of X.
 
     Attributes
     ----------
-    rows : array of shape (n_rows, n_features)
-        ``scale (X - centre)``.
+    X : array of shape (n_samples, n_features)
+        ``scale (X - centre)`` for the user's X.
     centre : array of shape (n_features,)
     scale : float
     """
 
-    rows: Array
+    X: Array
     centre: Array
     scale: float
 
     @classmethod
-    def of(cls, X: Array) -> CentredRows:
-        """Centre rows, and divide them by a power of two that makes the largest about 1."""
-        largest = float(np.abs(X).max(initial=0.0))
-        size = _power_of_two(largest)
+    def from_rows(cls, X: Array) -> CentredData:
+        """Centre X and divide it by a power of two such that its largest entry is about 1."""
+        magnitude = _power_of_two(float(np.abs(X).max(initial=0.0)))
         centre = robust_centre(X).astype(np.float64)
-        rows = _about(X, centre, 1 / size)
-        spread = _power_of_two(float(np.abs(rows).max(initial=0.0)))
-        rows /= X.dtype.type(spread)
-        return cls(rows, centre, 1 / size / spread)
+        rows = _centred_and_scaled(X, centre, 1 / magnitude)
+        residual = _power_of_two(float(np.abs(rows).max(initial=0.0)))
+        rows /= X.dtype.type(residual)
+        return cls(rows, centre, 1 / magnitude / residual)
 
-    def scaled(self, scale: float) -> CentredRows:
-        """Return the same at another scale."""
-        return CentredRows(self.rows * self.rows.dtype.type(scale / self.scale), self.centre, scale)
+    def with_scale(self, scale: float) -> CentredData:
+        """Return the same data at another scale."""
+        return CentredData(self.X * self.X.dtype.type(scale / self.scale), self.centre, scale)
 
-    def scale_of_unit_distances(self, pairs: GroupedPairs, L: Array, n_jobs: int | None) -> float:
-        """Return what the user's X is multiplied by if the median square of pairs is to be 1."""
-        mapped = self.mapped(L, n_jobs)
-        squares = _loops.pair_sqdist(mapped, pairs.rows, pairs.cols, n_jobs=n_jobs)
-        middle = float(np.median(squares))
-        if middle == 0:  # more than half of them are duplicates
-            middle = float(squares.mean())
-        return self.scale / float(np.sqrt(middle)) if middle > 0 else self.scale
+    def rescaled(
+        self, scale: str | float, targets: GroupedPairs, L: Array, n_jobs: int | None
+    ) -> CentredData:
+        """Return the data at `scale`; "auto" makes the median squared distance of `targets` 1."""
+        if isinstance(scale, str):
+            scale = self._scale_for_unit_median(targets, L, n_jobs)
+        return self.with_scale(float(scale))
 
-    def like(self, X: Array) -> Array:
-        """Return other rows about the same centre, at the same scale."""
-        return _about(X, self.centre, self.scale)
+    def _scale_for_unit_median(self, pairs: GroupedPairs, L: Array, n_jobs: int | None) -> float:
+        Z = self.transform(L, n_jobs)
+        sqdist = _loops.pair_sqdist(Z, pairs.rows, pairs.cols, n_jobs=n_jobs)
+        typical = float(np.median(sqdist))
+        if typical == 0:  # more than half of the pairs are duplicates
+            typical = float(sqdist.mean())
+        return self.scale / float(np.sqrt(typical)) if typical > 0 else self.scale
 
-    def mapped(self, L: Array, n_jobs: int | None) -> Array:
-        """Return the rows through L."""
-        return map_rows(self.rows, L, n_jobs)
+    def centre_and_scale(self, X: Array) -> Array:
+        """Return other rows with the same centre subtracted, at the same scale."""
+        return _centred_and_scaled(X, self.centre, self.scale)
+
+    def transform(self, L: Array, n_jobs: int | None) -> Array:
+        """Return ``X @ L.T``."""
+        return map_rows(self.X, L, n_jobs)
 
 
-def _about(X: Array, centre: Array, scale: float) -> Array:
+def _centred_and_scaled(X: Array, centre: Array, scale: float) -> Array:
     return ((X.astype(np.float64) - centre) * scale).astype(X.dtype)
 
 
@@ -76,38 +80,37 @@ def _power_of_two(value: float) -> float:
     return float(2.0 ** np.frexp(value)[1]) if value > 0 else 1.0
 
 
-class Coordinates(NamedTuple):
-    """Coordinates in which all directions are pulled alike, and the way back.
+class Preconditioner(NamedTuple):
+    """A linear change of variables in which the pull has the same curvature in all directions.
 
-    L-BFGS needs many steps where some directions are pulled a thousand times as hard as others.
+    L-BFGS needs many steps if the eigenvalues of the pull differ by orders of magnitude.
 
     Attributes
     ----------
-    X : array of shape (n_rows, n_features)
-        The rows in them.
-    forth, back : arrays of shape (n_features, n_features)
-        ``L_here = L @ back`` and ``L = L_here @ forth``.
+    X : array of shape (n_samples, n_features)
+        The data after the change of variables.
+    to_original, from_original : arrays of shape (n_features, n_features)
+        ``L = L_preconditioned @ to_original`` and ``L_preconditioned = L @ from_original``.
     """
 
     X: Array
-    forth: Array
-    back: Array
+    to_original: Array
+    from_original: Array
 
     @classmethod
-    def as_they_are(cls, objective: LargeMargin) -> Coordinates:
-        """Keep the features."""
-        same = np.eye(objective.X.shape[1])
-        return cls(objective.X, same, same)
+    def identity(cls, objective: LargeMargin) -> Preconditioner:
+        """Change nothing."""
+        identity = np.eye(objective.X.shape[1])
+        return cls(objective.X, identity, identity)
 
     @classmethod
-    def pulled_alike(cls, objective: LargeMargin) -> Coordinates:
-        """Stretch the principal directions of the pull to equal strength."""
-        with single_threaded_blas():
-            values, vectors = eigh(objective.pull_slope())
+    def from_pull(cls, objective: LargeMargin) -> Preconditioner:
+        """Whiten the gradient of the pull with respect to M."""
+        values, vectors = eigh(objective.pull_gradient())
         values = np.maximum(values, 0)
         if not values.any():
-            return cls.as_they_are(objective)
-        stretch = 1 / np.sqrt(values / values.mean() + _LEAST_PULL)
-        forth = stretch[:, None] * vectors.T
-        rows = map_rows(objective.X, forth, objective.n_jobs)
-        return cls(rows, forth, vectors / stretch)
+            return cls.identity(objective)
+        factors = 1 / np.sqrt(values / values.mean() + _EIGENVALUE_FLOOR)
+        to_original = factors[:, None] * vectors.T
+        X = map_rows(objective.X, to_original, objective.n_jobs)
+        return cls(X, to_original, vectors / factors)

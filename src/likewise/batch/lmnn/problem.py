@@ -1,4 +1,4 @@
-"""LMNN's problem for a solver: all impostors there are, seen through a working set."""
+"""The LMNN problem in L for the solver: all impostors, represented by a working set."""
 
 from __future__ import annotations
 
@@ -10,101 +10,107 @@ from scipy.optimize import minimize_scalar
 
 from likewise import neighbors
 from likewise._runtime.arrays import Array, FloatArray
-from likewise.batch.lmnn.impostors import FindImpostors, search_all
-from likewise.batch.lmnn.working_set import Look
+from likewise.batch.lmnn.impostors import ImpostorSearch, search_without_limit
+from likewise.batch.lmnn.working_set import Evaluation
 from likewise.objectives import GroupedPairs, LargeMargin, QuadraticPenalty
 
-_SLACKS = (0.02, 0.3)
+_SLACK_RANGE = (0.02, 0.3)
 _FIRST_SLACK = 0.1
-_MISSED = (1e-4, 1e-2)  # share of the value that a working set missed, to change the slack
-# Multiples of the start metric: how far one search reaches, and how many there may be.
-_LARGEST_FACTOR = 64.0
+_UNSEEN_RANGE = (1e-4, 1e-2)  # unseen share of the loss below or above which the slack changes
+_MAX_FACTOR = 64.0  # how much larger α² may be than where its impostors were searched
 _MULTIPLE_SEARCHES = 12
 
 
 class LMNNProblem:
-    """Pull and push over all impostors as a `HingeProblem` in L, with its certificate.
+    """A `HingeProblem` in L: pull, push over all impostors, and the lower bound.
 
     Parameters
     ----------
     objective : LargeMargin
-        Data, targets and weights; its far pairs are replaced by the working set.
-    find : FindImpostors
+        Data, targets and weights; its impostors are replaced by the working set.
+    search : ImpostorSearch
         The exact search.
     penalty : QuadraticPenalty or None
-        A pull of M towards a metric.
+        What is added to the objective.
     """
 
     def __init__(
-        self, objective: LargeMargin, find: FindImpostors, penalty: QuadraticPenalty | None = None
+        self,
+        objective: LargeMargin,
+        search: ImpostorSearch,
+        penalty: QuadraticPenalty | None = None,
     ) -> None:
-        self.objective, self.find, self.penalty = objective, find, penalty
-        self._bound = objective.bound(penalty)
+        self.objective, self.search, self.penalty = objective, search, penalty
+        self._lower_bound = objective.lower_bound(penalty)
         self._slack = _FIRST_SLACK
-        self._found: _Found | None = None
+        self._searched: _Searched | None = None
 
-    def rounded(self, width: float) -> _Rounded:
-        """Return the objective of the working set, its hinges rounded over `width`."""
-        return _Rounded(replace(self.objective, width=width), self.penalty)
+    def smoothed(self, smoothing: float) -> _PenalisedObjective:
+        """Return the objective over the working set with smoothed hinges."""
+        return _PenalisedObjective(replace(self.objective, smoothing=smoothing), self.penalty)
 
-    def look(self, L: Array, width: float) -> Look | None:
-        """Search all impostors at L, keep those near as the working set, and bound the optimum."""
-        objective = replace(self.objective, width=width)
-        missed = 0.0
-        if self._found is None or self._found.L is not L:
-            Z = objective.mapped(L)
-            near = objective.distances(Z, objective.near)
-            seen = objective.costs(near, objective.distances(Z, objective.far)).value
-            found = self._search(Z, near)
+    def evaluate_exactly(self, L: Array, smoothing: float) -> Evaluation | None:
+        """Search all impostors at L, make them the working set, and bound the optimum.
+
+        Returns None if there are too many impostors. A second evaluation at the same L, with other
+        smoothing, does not search again.
+        """
+        objective = replace(self.objective, smoothing=smoothing)
+        unseen_loss = 0.0
+        if self._searched is None or self._searched.L is not L:
+            Z = objective.transform(L)
+            targets = objective.sqdist(Z, objective.targets)
+            seen_loss = objective.loss(targets, objective.sqdist(Z, objective.impostors)).value
+            found = self._search(Z, targets)
             if found is None:
                 return None
-            far, far_distances = found
-            objective = replace(objective, far=far)
-            if self._found is not None:
-                all_of_it = objective.costs(near, far_distances).value
-                missed = max(0.0, all_of_it - seen)
-                self._adapt(missed / max(all_of_it, 1e-300))
-            self.objective = replace(self.objective, far=far)
-            self._found = _Found(L, near, far_distances)
-        near, far_distances = self._found.near, self._found.far
-        extra = 0.0 if self.penalty is None else self.penalty.value(L.T @ L)
-        bound = self._bound(objective, near, far_distances)
-        return Look(
-            value=replace(objective, width=0.0).costs(near, far_distances).value + extra,
-            rounded=objective.costs(near, far_distances).value + extra,
-            missed=missed,
-            dual=bound.dual,
-            bound=bound.proved,
+            pairs, impostors = found
+            objective = replace(objective, impostors=pairs)
+            if self._searched is not None:
+                full_loss = objective.loss(targets, impostors).value
+                unseen_loss = max(0.0, full_loss - seen_loss)
+                self._adapt_slack(unseen_loss / max(full_loss, 1e-300))
+            self.objective = replace(self.objective, impostors=pairs)
+            self._searched = _Searched(L, targets, impostors)
+        targets, impostors = self._searched.targets, self._searched.impostors
+        penalty = 0.0 if self.penalty is None else self.penalty.value(L.T @ L)
+        bound = self._lower_bound(objective, targets, impostors)
+        return Evaluation(
+            value=replace(objective, smoothing=0.0).loss(targets, impostors).value + penalty,
+            smoothed=objective.loss(targets, impostors).value + penalty,
+            unseen_loss=unseen_loss,
+            dual_value=bound.dual_value,
+            lower_bound=bound.lower_bound,
         )
 
-    def _search(self, Z: Array, near: FloatArray) -> tuple[GroupedPairs, FloatArray] | None:
+    def _search(self, Z: Array, targets: FloatArray) -> tuple[GroupedPairs, FloatArray] | None:
         for slack in (self._slack, 0.0):
             try:
-                return self.find(Z, near, slack)
+                return self.search(Z, targets, slack)
             except neighbors.TooManyPairs:
                 continue
-        # Steps may be taken back from a flood, but a start must be searched, whatever it takes.
-        return search_all(self.find, Z, near) if self._found is None else None
+        # The solver can reduce a step that causes an overflow, but it needs the start.
+        return search_without_limit(self.search, Z, targets) if self._searched is None else None
 
-    def _adapt(self, missed: float) -> None:
-        """Widen the slack if much was missed, narrow it if nothing was."""
-        least, most = _SLACKS
-        if missed > _MISSED[1]:
-            self._slack = min(most, 1.5 * self._slack)
-        elif missed < _MISSED[0]:
-            self._slack = max(least, 0.7 * self._slack)
+    def _adapt_slack(self, unseen_share: float) -> None:
+        """Widen the slack if the working set missed much of the loss, narrow it if nothing."""
+        smallest, largest = _SLACK_RANGE
+        if unseen_share > _UNSEEN_RANGE[1]:
+            self._slack = min(largest, 1.5 * self._slack)
+        elif unseen_share < _UNSEEN_RANGE[0]:
+            self._slack = max(smallest, 0.7 * self._slack)
 
 
-class _Found(NamedTuple):
-    """Where everything was searched last, and the squared distances there."""
+class _Searched(NamedTuple):
+    """The point of the last exact search, and the squared distances of the pairs there."""
 
     L: Array
-    near: FloatArray
-    far: FloatArray
+    targets: FloatArray
+    impostors: FloatArray
 
 
-class _Rounded:
-    """The working set's objective and the penalty, as one function of L."""
+class _PenalisedObjective:
+    """The objective over the working set plus the penalty, as a function of L."""
 
     def __init__(self, objective: LargeMargin, penalty: QuadraticPenalty | None) -> None:
         self.objective, self.penalty = objective, penalty
@@ -114,73 +120,73 @@ class _Rounded:
         if self.penalty is not None:
             M = L.T @ L
             value += self.penalty.value(M)
-            gradient = gradient + 2 * L @ self.penalty.slope(M)
+            gradient = gradient + 2 * L @ self.penalty.gradient(M)
         return value, gradient
 
 
 def penalty_towards(L: Array, strength: float) -> QuadraticPenalty | None:
-    """Return ``strength ‖M - M₀‖² / ‖M₀‖²`` for the metric M₀ of L; None if it is nothing."""
+    """Return ``strength ‖M - M₀‖² / ‖M₀‖²`` for ``M₀ = L.T @ L``; None if the strength is 0."""
     if not strength:
         return None
     centre = L.T @ L
     return QuadraticPenalty(centre, 2 * strength / float(np.square(centre).sum()))
 
 
-def best_multiple(objective: LargeMargin, find: FindImpostors, Z: Array) -> float:
-    """Return the α for which αL costs least, given the rows Z mapped by L."""
-    near = objective.distances(Z, objective.near)
-    # Where the median distance to a target is the margin: most data need one search from there.
-    first = objective.margin / (float(np.median(near)) or 1.0)
-    best = _best_square(objective, find, Z, near, first)
+def best_multiple(objective: LargeMargin, search: ImpostorSearch, Z: Array) -> float:
+    """Return the α that minimises the objective at αL, given the rows Z transformed by L."""
+    targets = objective.sqdist(Z, objective.targets)
+    # There the median squared distance to a target is the margin: one search is mostly enough.
+    first = objective.margin / (float(np.median(targets)) or 1.0)
+    best = _best_squared_multiple(objective, search, Z, targets, first)
     if best is None:
-        # Rows nearer to other classes than to their targets, or equal to rows of them, remain at
-        # any multiple: as many pairs as there are at the largest are no flood.
+        # Rows that are nearer to other classes than to their targets, or equal to rows of other
+        # classes, have impostors at any multiple. Their number at the largest one is accepted.
         largest = first * 4.0 ** (_MULTIPLE_SEARCHES - 1)
-        search_all(find, _multiplied(Z, largest), largest * near)
-        best = _best_square(objective, find, Z, near, first)
+        search_without_limit(search, _scaled(Z, largest), largest * targets)
+        best = _best_squared_multiple(objective, search, Z, targets, first)
     assert best is not None
     return float(np.sqrt(best))
 
 
-def _best_square(
-    objective: LargeMargin, find: FindImpostors, Z: Array, near: FloatArray, first: float
+def _best_squared_multiple(
+    objective: LargeMargin, search: ImpostorSearch, Z: Array, targets: FloatArray, first: float
 ) -> float | None:
-    """Return α², or None if all searches are floods.
+    """Return α², or None if every search overflows.
 
-    The cost is convex in α². Impostors at one α include those at any larger one, so that one exact
-    search serves all larger multiples; only a cost that still falls towards smaller ones asks for
-    another.
+    The objective is convex in α². The impostors at one α include those at any larger one, so that
+    one exact search serves all larger multiples. Another search is needed only if the objective
+    still decreases towards smaller ones.
     """
-    square, best, flooded = first, None, 0.0
+    square, best, overflow = first, None, 0.0
     for _ in range(_MULTIPLE_SEARCHES):
         try:
-            pairs, far = find(_multiplied(Z, square), square * near, 0.0)
+            pairs, impostors = search(_scaled(Z, square), square * targets, 0.0)
         except neighbors.TooManyPairs:
             if best is not None:
                 break
-            flooded, square = square, 4 * square
+            overflow, square = square, 4 * square
             continue
-        factor = _best_factor(replace(objective, far=pairs), square * near, far)
+        factor = _best_factor(replace(objective, impostors=pairs), square * targets, impostors)
         best = square * factor
-        if factor > 0.9 * _LARGEST_FACTOR:
+        if factor > 0.9 * _MAX_FACTOR:
             square = best
-        elif factor > 1.05 or square / 2 <= flooded:
+        elif factor > 1.05 or square / 2 <= overflow:
             break
         else:
             square /= 2
     return best
 
 
-def _multiplied(Z: Array, square: float) -> Array:
+def _scaled(Z: Array, square: float) -> Array:
     """Return rows whose squared distances are `square` times those of Z."""
     return np.asarray(Z * Z.dtype.type(np.sqrt(square)))
 
 
-def _best_factor(objective: LargeMargin, near: FloatArray, far: FloatArray) -> float:
-    """Return the factor of all squared distances, at least 1, for which they cost least."""
+def _best_factor(objective: LargeMargin, targets: FloatArray, impostors: FloatArray) -> float:
+    """Return the factor ≥ 1 of all squared distances that minimises the loss."""
     found = minimize_scalar(
-        lambda power: objective.costs(np.exp(power) * near, np.exp(power) * far).value,
-        bounds=(0.0, np.log(_LARGEST_FACTOR)),
+        lambda power: objective.loss(np.exp(power) * targets, np.exp(power) * impostors).value,
+        bounds=(0.0, np.log(_MAX_FACTOR)),
         method="bounded",
         options={"xatol": 0.02},
     )

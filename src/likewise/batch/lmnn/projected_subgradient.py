@@ -1,4 +1,4 @@
-"""Subgradient steps, each followed by a projection on what is allowed."""
+"""The projected subgradient method with a working set, and with a lower bound to stop by."""
 
 from __future__ import annotations
 
@@ -7,36 +7,37 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from likewise._runtime.arrays import Array
-from likewise.solvers._protocols import Iteration, Solution, Status, Watcher
+from likewise.solvers import Solution, Status
+from likewise.solvers._protocols import Iteration, Watcher
 
-# The paper's: everything is searched every 10 steps, and steps grow by 1 % or are halved.
-_BETWEEN_LOOKS = 10
-_LONGER = 1.01
-_SHORTER = 0.5
-_FIRST_MOVE = 0.01  # length of the first step relative to the point's
-_SHORTEST = 1e-15
+# As in Appendix A of the LMNN paper.
+_STEPS_BETWEEN_EVALUATIONS = 10
+_GROWTH = 1.01
+_SHRINKAGE = 0.5
+_FIRST_STEP = 0.01  # length of the first step relative to the norm of x
+_MIN_STEP = 1e-15  # relative to the first step
 
 
-class Bounds(NamedTuple):
-    """The objective at a point, and what no point undercuts."""
+class ValueAndBound(NamedTuple):
+    """The objective at a point, and a lower bound on its minimum."""
 
     value: float
-    bound: float
+    lower_bound: float
 
 
 class SubgradientProblem(Protocol):
-    """A convex function whose full value is expensive, and what is allowed."""
+    """A convex function whose full evaluation is expensive, over a convex set."""
 
-    def look(self, x: Array) -> Bounds | None:
-        """Search everything at `x` and make the working set; None if far too much matters."""
+    def evaluate_exactly(self, x: Array) -> ValueAndBound | None:
+        """Evaluate all terms at x and renew the working set; None if it would be too large."""
         ...
 
-    def value_and_slope(self, x: Array) -> tuple[float, Array]:
+    def value_and_subgradient(self, x: Array) -> tuple[float, Array]:
         """Return the value over the working set and a subgradient."""
         ...
 
     def project(self, x: Array) -> Array:
-        """Return the nearest allowed point."""
+        """Return the nearest point of the set."""
         ...
 
 
@@ -48,47 +49,49 @@ def projected_subgradient(
     tol: float,
     watcher: Watcher | None = None,
 ) -> Solution:
-    """Minimise a convex function over a convex set by steps along subgradients.
+    """Minimise a convex function over a convex set by projected subgradient steps.
 
-    A step that raises the value is taken back, and the next one is half as long.
+    A step that does not decrease the value over the working set is rejected, and the step size is
+    halved; otherwise the step size grows by 1 %. Every ten steps the working set is replaced by the
+    terms that matter at the current point.
 
     Parameters
     ----------
     problem : SubgradientProblem
         The function and the set.
     start : array
-        First point; a look there must succeed.
+        First point; its exact evaluation must succeed.
     max_iter : int
-        Steps allowed.
+        Number of steps allowed.
     tol : float
-        Converged when (value - bound)/value is at most this.
+        Converged when (value - lower bound) / value is at most `tol`.
     watcher : callable, optional
-        Called with an `Iteration` after every look; returns True to stop.
+        Called with an `Iteration` after every exact evaluation; returns True to stop.
 
     Returns
     -------
     Solution
-        The best point that was looked at, with its `gap` and in ``history`` the objective at each
-        look, the steps until then, and the lower bound. An interrupt before the first look is over
-        leaves the start, whose value is not known, and no gap.
+        The best point that was evaluated exactly, with its `gap`; ``history`` has the objective at
+        each exact evaluation, the number of steps so far, and the lower bound. An interrupt during
+        the first evaluation returns the start with an unknown value and no gap.
     """
-    run = _Run(problem, start, max_iter, tol, watcher)
+    state = _State(problem, start, max_iter, tol, watcher)
     try:
-        status = run.go()
+        status = state.run()
     except KeyboardInterrupt:
         status = "interrupted"
     return Solution(
-        x=run.best,
-        value=run.best_value,
-        n_iter=max(1, run.n_iter),
+        x=state.best,
+        value=state.best_value,
+        n_iter=max(1, state.n_iter),
         status=status,
-        gap=None if np.isnan(run.best_value) else run.gap(),
-        history={name: np.asarray(numbers) for name, numbers in run.history.items()},
+        gap=None if np.isnan(state.best_value) else state.gap(),
+        history={name: np.asarray(numbers) for name, numbers in state.history.items()},
     )
 
 
-class _Run:
-    """The state of one minimisation: an interrupt falls back on the best point of it."""
+class _State:
+    """The state of one minimisation, from which an interrupt takes the best point."""
 
     def __init__(
         self,
@@ -101,56 +104,59 @@ class _Run:
         self.problem, self.x = problem, problem.project(np.array(start, dtype=np.float64))
         self.max_iter, self.tol, self.watcher = max_iter, tol, watcher
         self.n_iter = 0
-        self.best, self.best_value, self.bound = self.x, np.nan, -np.inf
+        self.best, self.best_value, self.lower_bound = self.x, np.nan, -np.inf
         self.history: dict[str, list[float]] = {"objective": [], "n_iter": [], "lower_bound": []}
 
     def gap(self) -> float:
-        """Return how far, relative to it, the best value may be above the least."""
+        """Return the relative gap between the best value and the lower bound."""
         if self.best_value <= 0:
             return 0.0
-        return float(max(0.0, self.best_value - self.bound) / self.best_value)
+        return float(max(0.0, self.best_value - self.lower_bound) / self.best_value)
 
-    def go(self) -> Status:
-        if not self.look():
+    def run(self) -> Status:
+        if not self.evaluate_and_record():
             return "failed"
-        value, slope = self.problem.value_and_slope(self.x)
-        length = _FIRST_MOVE * float(np.linalg.norm(self.x)) / (float(np.linalg.norm(slope)) or 1.0)
-        shortest = _SHORTEST * length
+        value, gradient = self.problem.value_and_subgradient(self.x)
+        norm = float(np.linalg.norm(gradient)) or 1.0
+        step = _FIRST_STEP * float(np.linalg.norm(self.x)) / norm
+        min_step = _MIN_STEP * step
         while True:
             if self.gap() <= self.tol:
                 return "converged"
             if self.n_iter >= self.max_iter:
                 return "max_iter"
-            if length < shortest:
+            if step < min_step:
                 return "stalled"
-            looked_at = self.x
-            for _ in range(min(_BETWEEN_LOOKS, self.max_iter - self.n_iter)):
+            evaluated = self.x
+            for _ in range(min(_STEPS_BETWEEN_EVALUATIONS, self.max_iter - self.n_iter)):
                 self.n_iter += 1
-                x = self.problem.project(self.x - length * slope)
-                there, slope_there = self.problem.value_and_slope(x)
-                if there < value:
-                    self.x, value, slope, length = x, there, slope_there, _LONGER * length
+                x = self.problem.project(self.x - step * gradient)
+                new_value, new_gradient = self.problem.value_and_subgradient(x)
+                if new_value < value:
+                    self.x, value, gradient, step = x, new_value, new_gradient, _GROWTH * step
                 else:
-                    length *= _SHORTER
-            if not self.look():  # too far for the working set: halfway back is nearer to it
-                self.x = self.problem.project((self.x + looked_at) / 2)
-                length *= _SHORTER
-                if not self.look():
-                    self.x = looked_at
-                    self.look()
+                    step *= _SHRINKAGE
+            if not self.evaluate_and_record():  # the working set would be too large
+                self.x = self.problem.project((self.x + evaluated) / 2)
+                step *= _SHRINKAGE
+                if not self.evaluate_and_record():
+                    self.x = evaluated
+                    self.evaluate_and_record()
             if self.watcher and self.watcher(
                 Iteration(self.n_iter, self.best, self.history["objective"][-1])
             ):
                 return "interrupted"
-            value, slope = self.problem.value_and_slope(self.x)
+            value, gradient = self.problem.value_and_subgradient(self.x)
 
-    def look(self) -> bool:
-        found = self.problem.look(self.x)
+    def evaluate_and_record(self) -> bool:
+        """Evaluate the current point exactly; return whether that succeeded."""
+        found = self.problem.evaluate_exactly(self.x)
         if found is None or not np.isfinite(found.value):
             return False
-        self.bound = max(self.bound, found.bound)
-        if not found.value >= self.best_value:  # there may be none yet
+        self.lower_bound = max(self.lower_bound, found.lower_bound)
+        if not found.value >= self.best_value:  # also if that is still nan
             self.best, self.best_value = self.x, found.value
-        for name, number in zip(self.history, (found.value, self.n_iter, self.bound), strict=True):
+        entry = (found.value, self.n_iter, self.lower_bound)
+        for name, number in zip(self.history, entry, strict=True):
             self.history[name].append(number)
         return True

@@ -1,61 +1,69 @@
-"""Rounded hinges over a working set: L-BFGS, made sharper and searched anew until it is certain."""
+"""L-BFGS on smoothed hinges over a working set, until a lower bound proves the result."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from likewise._runtime.arrays import Array
-from likewise.batch.lmnn.quasi_newton import Point, QuasiNewton
-from likewise.solvers._protocols import Iteration, Solution, Status, Watcher
+from likewise.solvers import Smooth, Solution, Status
+from likewise.solvers._protocols import Iteration, Watcher
 
-_FIRST_WIDTH = 0.3
-_SHARPER = 0.3
-_SHARPEST = 1e-6
-_INTERVALS = (3, 20)  # steps between two looks: at first, and at most
-_MISSED = (1e-3, 1e-2)  # share of the value that a working set may miss before looks change
-_FEASIBLE = 2.0  # hinges are made sharper once what is not feasible weighs this many roundings
-_BACKTRACKS = 12
-_PATIENCE = 5
+# Shares of the margin.
+_FIRST_SMOOTHING = 0.3
+_MIN_SMOOTHING = 1e-6
+_SMOOTHING_FACTOR = 0.3
+_INNER_STEPS = (3, 20)  # steps between two exact evaluations: at first, and at most
+_UNSEEN_RANGE = (1e-3, 1e-2)  # unseen share of the loss below or above which their number changes
+# Smoothing is reduced once the dual infeasibility is at most this multiple of the smoothing error.
+_INFEASIBILITY_FACTOR = 2.0
+_MAX_BACKTRACKS = 12
+_PATIENCE = 5  # evaluations without a lower validation error
+
+_ARMIJO = 1e-4
+_WOLFE = 0.9
+_LINE_SEARCH_TRIALS = 25
+_FIRST_STEP = 0.1  # length of a step without curvature information, relative to that of x
 
 
 @dataclass(frozen=True)
-class Look:
-    """What an exact search over all hinges says of a point.
+class Evaluation:
+    """The result of an evaluation over all hinges.
 
     Attributes
     ----------
     value : float
-        The objective itself.
-    rounded : float
-        The same with rounded hinges.
-    missed : float
-        What of `rounded` the working set before did not see.
-    dual : float
-        What the dual solution that belongs to the point would prove if it were feasible.
-    bound : float
-        What it proves, made feasible: no point has a lower value.
+        The objective.
+    smoothed : float
+        The objective with smoothed hinges.
+    unseen_loss : float
+        The part of `smoothed` that the previous working set did not contain.
+    dual_value : float
+        The dual objective at the dual variables of the point, which need not be feasible.
+    lower_bound : float
+        The dual objective after they are made feasible: no point has a lower value.
     """
 
     value: float
-    rounded: float
-    missed: float
-    dual: float
-    bound: float
+    smoothed: float
+    unseen_loss: float
+    dual_value: float
+    lower_bound: float
 
 
 class HingeProblem(Protocol):
-    """Many hinges, of which few matter at a time."""
+    """A sum of many hinges, few of which are active at a time."""
 
-    def look(self, x: Array, width: float) -> Look | None:
-        """Search all hinges at `x` and make the working set; None if far too many matter."""
+    def evaluate_exactly(self, x: Array, smoothing: float) -> Evaluation | None:
+        """Evaluate all hinges at x and renew the working set; None if it would be too large."""
         ...
 
-    def rounded(self, width: float) -> Any:
-        """Return the working set's objective, a `Smooth`, its hinges rounded over `width`."""
+    def smoothed(self, smoothing: float) -> Smooth:
+        """Return the objective over the working set with smoothed hinges."""
         ...
 
 
@@ -67,56 +75,57 @@ def working_set_lbfgs(
     tol: float,
     margin: float = 1.0,
     certified: bool = True,
-    judge: Callable[[Array], float] | None = None,
+    validation_error: Callable[[Array], float] | None = None,
     watcher: Watcher | None = None,
 ) -> Solution:
-    """Minimise a sum of hinges, most of them inactive.
+    """Minimise a sum of hinges, most of which are inactive.
 
-    Steps are taken on a working set, with hinges rounded over a width. Now and then everything is
-    searched: that gives the true value, a new working set and a lower bound. A move that made the
-    true value rise, or flooded the working set, is taken back halfway. Once the rounding is what
-    keeps value and bound apart, the hinges are made sharper.
+    L-BFGS steps are taken on a working set with smoothed hinges. Every few steps all hinges are
+    evaluated exactly, which gives the objective, a new working set and a lower bound. If the
+    smoothed objective increased, or the working set would be too large, the steps are halved. The
+    smoothing is reduced once it is the main part of the gap between objective and bound.
 
     Parameters
     ----------
     problem : HingeProblem
         The hinges.
     start : array
-        First point; a search there must succeed.
+        First point; its exact evaluation must succeed.
     max_iter : int
-        Steps allowed.
+        Number of L-BFGS steps allowed.
     tol : float
-        Converged when (value - bound)/value is at most this.
+        Converged when (value - lower bound) / value is at most `tol`.
     margin : float
-        The unit of the width.
+        The unit of the smoothing.
     certified : bool
-        Whether the bound belongs to the problem. If not, converged means that the rounding is
-        below `tol` and that a round of steps lowers the value by less than a tenth of it.
-    judge : callable, optional
-        Says how bad a point is by other means, say the error on rows held out. The point it likes
-        best is returned, and when it has liked none better for a few looks that is convergence.
+        Whether the lower bound is one of this problem. If not, converged means that the smoothing
+        error is below `tol` and that the last steps lowered the objective by less than a tenth of
+        `tol`.
+    validation_error : callable, optional
+        The error of a point on a validation set. The point with the lowest is returned, and the
+        solver has converged if it was not lowered for five exact evaluations.
     watcher : callable, optional
-        Called with an `Iteration`; returns True to stop.
+        Called with an `Iteration` after every exact evaluation; returns True to stop.
 
     Returns
     -------
     Solution
-        The best point that was searched exactly, with its `gap` and in ``history`` the objective
-        at each look, the steps until then, and the lower bound. An interrupt before the first
-        search is over leaves the start, whose value is not known, and no gap.
+        The best point that was evaluated exactly, with its `gap`; ``history`` has the objective at
+        each exact evaluation, the number of steps so far, and the lower bound. An interrupt during
+        the first evaluation returns the start with an unknown value and no gap.
     """
-    run = _Run(problem, start, max_iter, tol, margin, certified, judge, watcher)
+    state = _State(problem, start, max_iter, tol, margin, certified, validation_error, watcher)
     try:
-        status = run.go()
-        if status == "stalled" and judge is not None:
-            status = "converged"  # it has seen every point that there was to see
+        status = state.run()
+        if status == "stalled" and validation_error is not None:
+            status = "converged"  # no further points to choose from
     except KeyboardInterrupt:
         status = "interrupted"
-    return run.solution(status)
+    return state.solution(status)
 
 
-class _Run:
-    """The state of one minimisation: an interrupt falls back on the best point of it."""
+class _State:
+    """The state of one minimisation, from which an interrupt takes the best point."""
 
     def __init__(
         self,
@@ -126,121 +135,125 @@ class _Run:
         tol: float,
         margin: float,
         certified: bool,
-        judge: Callable[[Array], float] | None,
+        validation_error: Callable[[Array], float] | None,
         watcher: Watcher | None,
     ) -> None:
         self.problem, self.x = problem, np.array(start, dtype=np.float64)
         self.max_iter, self.tol, self.certified = max_iter, tol, certified
-        self.width, self.sharpest = _FIRST_WIDTH * margin, _SHARPEST * margin
-        self.judge, self.watcher = judge, watcher
-        self.best_verdict, self.looks_since_better = np.inf, 0
-        self.memory = QuasiNewton()
-        self.interval = _INTERVALS[0]
+        self.smoothing, self.min_smoothing = _FIRST_SMOOTHING * margin, _MIN_SMOOTHING * margin
+        self.validation_error, self.watcher = validation_error, watcher
+        self.lowest_error, self.evaluations_since_lowest = np.inf, 0
+        self.memory = LBFGSMemory()
+        self.n_inner_steps = _INNER_STEPS[0]
         self.n_iter = 0
-        self.best, self.best_value, self.bound = self.x, np.nan, -np.inf
+        self.best, self.best_value, self.lower_bound = self.x, np.nan, -np.inf
         self.history: dict[str, list[float]] = {"objective": [], "n_iter": [], "lower_bound": []}
 
-    def go(self) -> Status:
-        look = self.problem.look(self.x, self.width)
-        if look is None or not np.isfinite(look.value):
-            self.best_value = np.nan if look is None else look.value
+    def run(self) -> Status:
+        current = self.problem.evaluate_exactly(self.x, self.smoothing)
+        if current is None or not np.isfinite(current.value):
+            self.best_value = np.nan if current is None else current.value
             return "failed"
-        first = look.value
-        self.note(look)
+        first = current.value
+        self.record(current)
         while True:
-            # A value that is nothing beside the first one can be lowered for ever, to no end.
-            proved = self.certified and self.gap(min(look.value, self.best_value)) <= self.tol
-            if proved or look.value <= 1e-12 * first:
+            # An objective whose infimum is 0 decreases for ever and has no useful bound.
+            proved = self.certified and self.gap(min(current.value, self.best_value)) <= self.tol
+            if proved or current.value <= 1e-12 * first:
                 return "converged"
-            if self.looks_since_better >= _PATIENCE:
+            if self.evaluations_since_lowest >= _PATIENCE:
                 return "converged"
             if self.n_iter >= self.max_iter:
                 return "max_iter"
-            before, moved = look, self.round()
+            previous, moved = current, self.inner_steps()
             if moved:
-                look = self.look_back(before)
-                self.note(look)
-                if self.watcher and self.watcher(Iteration(self.n_iter, self.best, look.value)):
+                current = self.evaluate_or_backtrack(previous)
+                self.record(current)
+                if self.watcher and self.watcher(Iteration(self.n_iter, self.best, current.value)):
                     return "interrupted"
-            gained = (before.rounded - look.rounded) / max(look.rounded, 1e-300)
-            excess = look.value - (look.dual if self.certified else look.rounded)
-            rounding = excess / max(look.value, 1e-300)
-            sharp = rounding <= self.tol / 2
-            if sharp and not self.certified and gained <= 0.1 * self.tol:
+            decrease = (previous.smoothed - current.smoothed) / max(current.smoothed, 1e-300)
+            excess = current.value - (current.dual_value if self.certified else current.smoothed)
+            smoothing_error = excess / max(current.value, 1e-300)
+            accurate = smoothing_error <= self.tol / 2
+            if accurate and not self.certified and decrease <= 0.1 * self.tol:
                 return "converged"
-            if sharp and not moved:
+            if accurate and not moved:
                 return "stalled"
-            if not sharp and (gained <= self.enough(look, rounding) or not moved):
-                if self.width <= self.sharpest:
+            if not accurate and (
+                decrease <= self.sufficient_decrease(current, smoothing_error) or not moved
+            ):
+                if self.smoothing <= self.min_smoothing:
                     return "stalled"
-                look = self.sharpen(look)
+                current = self.reduce_smoothing(current)
 
-    def enough(self, look: Look, rounding: float) -> float:
-        """Return the gain in a round below which sharper hinges are what helps."""
+    def sufficient_decrease(self, current: Evaluation, smoothing_error: float) -> float:
+        """Return the relative decrease below which the smoothing is reduced."""
         if not self.certified:
             return 0.1 * self.tol
-        unfeasible = (look.dual - look.bound) / max(look.value, 1e-300)
-        return np.inf if unfeasible <= _FEASIBLE * rounding else 1e-3 * self.tol
+        infeasibility = (current.dual_value - current.lower_bound) / max(current.value, 1e-300)
+        feasible = infeasibility <= _INFEASIBILITY_FACTOR * smoothing_error
+        return np.inf if feasible else 1e-3 * self.tol
 
-    def sharpen(self, look: Look) -> Look:
-        """Round the hinges less; the point, and all that was searched there, stay."""
-        self.width *= _SHARPER
-        look = self.problem.look(self.x, self.width) or look
-        self.bound = max(self.bound, look.bound)
-        return look
+    def reduce_smoothing(self, current: Evaluation) -> Evaluation:
+        """Smooth the hinges less, at the same point with the same working set."""
+        self.smoothing *= _SMOOTHING_FACTOR
+        current = self.problem.evaluate_exactly(self.x, self.smoothing) or current
+        self.lower_bound = max(self.lower_bound, current.lower_bound)
+        return current
 
-    def round(self) -> bool:
-        """Take some steps on the working set; return whether there was one."""
-        objective = self.problem.rounded(self.width)
-        here = Point(self.x, *objective.value_and_gradient(self.x))
-        steps = min(self.interval, self.max_iter - self.n_iter)
-        for taken in range(steps):
-            found = self.memory.step(objective, here)
-            if found is None:
-                return taken > 0 and self.arrive(here)
-            here = found
+    def inner_steps(self) -> bool:
+        """Take L-BFGS steps on the working set; return whether there was any."""
+        objective = self.problem.smoothed(self.smoothing)
+        point = Point(self.x, *objective.value_and_gradient(self.x))
+        n_steps = min(self.n_inner_steps, self.max_iter - self.n_iter)
+        for step in range(n_steps):
+            lower = self.memory.step(objective, point)
+            if lower is None:
+                return step > 0 and self.accept(point)
+            point = lower
             self.n_iter += 1
-        return self.arrive(here)
+        return self.accept(point)
 
-    def arrive(self, here: Point) -> bool:
-        self.before, self.x = self.x, here.x
+    def accept(self, point: Point) -> bool:
+        self.previous_x, self.x = self.x, point.x
         return True
 
-    def look_back(self, before: Look) -> Look:
-        """Search everything at the new point; go back halfway while it is no good."""
-        for _ in range(_BACKTRACKS):
-            look = self.problem.look(self.x, self.width)
-            if look is not None and look.rounded <= before.rounded:
-                low, high = _MISSED
-                if look.missed > high * look.rounded:
-                    self.interval = max(2, self.interval // 2)
-                elif look.missed < low * look.rounded:
-                    self.interval = min(_INTERVALS[1], 2 * self.interval)
-                return look
-            self.x = (self.x + self.before) / 2
-            self.interval = 2
-            self.memory.forget()
-        self.x = self.before
-        look = self.problem.look(self.x, self.width)
-        return before if look is None else look
+    def evaluate_or_backtrack(self, previous: Evaluation) -> Evaluation:
+        """Evaluate the new point exactly; halve the way to it while the objective increases."""
+        for _ in range(_MAX_BACKTRACKS):
+            current = self.problem.evaluate_exactly(self.x, self.smoothing)
+            if current is not None and current.smoothed <= previous.smoothed:
+                low, high = _UNSEEN_RANGE
+                if current.unseen_loss > high * current.smoothed:
+                    self.n_inner_steps = max(2, self.n_inner_steps // 2)
+                elif current.unseen_loss < low * current.smoothed:
+                    self.n_inner_steps = min(_INNER_STEPS[1], 2 * self.n_inner_steps)
+                return current
+            self.x = (self.x + self.previous_x) / 2
+            self.n_inner_steps = 2
+            self.memory.clear()
+        self.x = self.previous_x
+        current = self.problem.evaluate_exactly(self.x, self.smoothing)
+        return previous if current is None else current
 
-    def note(self, look: Look) -> None:
-        self.bound = max(self.bound, look.bound)
-        if self.judge is not None:
-            verdict = self.judge(self.x)
-            self.looks_since_better += 1
-            if verdict < self.best_verdict:
-                self.looks_since_better = 0
-            if verdict <= self.best_verdict:
-                self.best, self.best_value, self.best_verdict = self.x, look.value, verdict
-        elif not look.value >= self.best_value:  # there may be none yet
-            self.best, self.best_value = self.x, look.value
-        for name, number in zip(self.history, (look.value, self.n_iter, self.bound), strict=True):
+    def record(self, current: Evaluation) -> None:
+        self.lower_bound = max(self.lower_bound, current.lower_bound)
+        if self.validation_error is not None:
+            error = self.validation_error(self.x)
+            self.evaluations_since_lowest += 1
+            if error < self.lowest_error:
+                self.evaluations_since_lowest = 0
+            if error <= self.lowest_error:
+                self.best, self.best_value, self.lowest_error = self.x, current.value, error
+        elif not current.value >= self.best_value:  # also if that is still nan
+            self.best, self.best_value = self.x, current.value
+        entry = (current.value, self.n_iter, self.lower_bound)
+        for name, number in zip(self.history, entry, strict=True):
             self.history[name].append(number)
 
     def gap(self, value: float) -> float:
-        """Return how far, relative to it, a value may be above the least."""
-        return max(0.0, value - self.bound) / value if value > 0 else 0.0
+        """Return the relative gap between a value and the lower bound."""
+        return max(0.0, value - self.lower_bound) / value if value > 0 else 0.0
 
     def solution(self, status: Status) -> Solution:
         return Solution(
@@ -251,3 +264,88 @@ class _Run:
             gap=float(self.gap(self.best_value)) if np.isfinite(self.best_value) else None,
             history={name: np.asarray(numbers) for name, numbers in self.history.items()},
         )
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point with the value and the gradient of the objective."""
+
+    x: Array
+    value: float
+    gradient: Array
+
+
+class LBFGSMemory:
+    """L-BFGS, one step per call, with a memory that outlives changes of the objective.
+
+    A new working set or less smoothing changes little of the curvature. An empty memory after each
+    change would cost about half of the steps.
+    """
+
+    def __init__(self, size: int = 10) -> None:
+        self._pairs: deque[tuple[Array, Array, float]] = deque(maxlen=size)
+
+    def clear(self) -> None:
+        """Drop all curvature information."""
+        self._pairs.clear()
+
+    def step(self, objective: Smooth, point: Point) -> Point | None:
+        """Return a point with a lower value, or None if the line search finds none."""
+        lower = self._line_search(objective, point) if self._pairs else None
+        if lower is None:
+            self.clear()
+            lower = self._line_search(objective, point)
+        if lower is not None:
+            self._update(lower.x - point.x, lower.gradient - point.gradient)
+        return lower
+
+    def _update(self, step: Array, change: Array) -> None:
+        """Remember a step and the change of the gradient along it."""
+        step, change = step.ravel(), change.ravel()
+        curvature = float(step @ change)
+        if curvature > 1e-10 * float(np.linalg.norm(step)) * float(np.linalg.norm(change)):
+            self._pairs.append((step, change, curvature))
+
+    def _direction(self, gradient: Array) -> Array:
+        """Return minus the approximate inverse Hessian times the gradient (two-loop recursion)."""
+        direction = -gradient.ravel()
+        coefficients = []
+        for step, change, curvature in reversed(self._pairs):
+            coefficients.append(float(step @ direction) / curvature)
+            direction = direction - coefficients[-1] * change
+        if self._pairs:
+            _, change, curvature = self._pairs[-1]
+            direction = direction * (curvature / float(change @ change))
+        for step, change, curvature in self._pairs:
+            coefficient = coefficients.pop() - float(change @ direction) / curvature
+            direction = direction + coefficient * step
+        return direction.reshape(gradient.shape)
+
+    def _line_search(self, objective: Smooth, point: Point) -> Point | None:
+        """Find a step that meets the weak Wolfe conditions by bisection and doubling."""
+        direction = self._direction(point.gradient)
+        derivative = float(np.vdot(direction, point.gradient))
+        if not derivative < 0:
+            return None
+        length, low, high = 1.0, 0.0, np.inf
+        if not self._pairs:
+            norm = float(np.linalg.norm(point.x)) or 1.0
+            length = _FIRST_STEP * norm / float(np.linalg.norm(direction))
+        lower: Point | None = None
+        for _ in range(_LINE_SEARCH_TRIALS):
+            x = point.x + length * direction
+            value, gradient = objective.value_and_gradient(x)
+            if not value <= point.value + _ARMIJO * length * derivative:
+                high = length
+                excess = value - point.value - derivative * length
+                minimiser = 0.0  # of the quadratic through both values
+                if np.isfinite(excess) and excess > 0:
+                    minimiser = -derivative * length**2 / (2 * excess)
+                length = float(np.clip(minimiser, low + 0.1 * (high - low), (low + high) / 2))
+                continue
+            lower = Point(x, value, gradient)
+            if float(np.vdot(direction, gradient)) >= _WOLFE * derivative:
+                return lower
+            low = length
+            length = (low + high) / 2 if high < np.inf else 2 * length
+        return lower
