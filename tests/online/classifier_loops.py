@@ -1,11 +1,11 @@
-"""Online classifiers as the papers write them: plain loops, and nothing shared with the library."""
+"""Online classifiers as in the papers: plain loops that share nothing with the library."""
 
 import numpy as np
 from scipy.stats import norm
 
 
 def steps(name, parameters, m, u, mistake):
-    """Return the step of w and what x xᵀ is added to Σ⁻¹ with; None if there is no update."""
+    """Return the step τ of w and the factor of x xᵀ in Σ⁻¹; None if there is no update."""
     loss = max(0.0, 1 - m)
     C = parameters.get("C", 1.0)
     if name == "Perceptron":
@@ -31,7 +31,7 @@ def steps(name, parameters, m, u, mistake):
 
 
 class Model:
-    """w and Σ of one class, with Σ kept in full, as a diagonal, or not at all."""
+    """w and Σ of one class, with a full Σ, a diagonal one, or none."""
 
     def __init__(self, name, parameters, d):
         self.name, self.parameters = name, parameters
@@ -75,7 +75,7 @@ def one_against_rest(name, parameters, X, signs):
 
 
 def top_two(name, parameters, X, labels, n_classes):
-    """Return the models of all classes when a label learns against the best wrong one."""
+    """Return the models of all classes for ``multiclass=\"top2\"``."""
     models = [Model(name, parameters, X.shape[1]) for _ in range(n_classes)]
     for x, label in zip(X, labels, strict=True):
         scores = np.array([model.w @ x for model in models])
@@ -93,7 +93,7 @@ def top_two(name, parameters, X, labels, n_classes):
 
 
 def uneven_margins(X, signs, positive, negative, eta, R):
-    """Return w and b of the perceptron with uneven margins; R None is the longest row so far."""
+    """Return w and b of the perceptron with uneven margins; R=None is the longest sample so far."""
     w, b, longest = np.zeros(X.shape[1]), 0.0, 0.0
     for x, y in zip(X, signs, strict=True):
         longest = max(longest, np.linalg.norm(x))

@@ -1,4 +1,4 @@
-"""What the online classifiers take, refuse, remember and say."""
+"""Input checks, classes, model files and streams of the online classifiers."""
 
 import pickle
 
@@ -23,7 +23,7 @@ CLASSIFIERS = [
     lw.AROW(),
     lw.SecondOrderPerceptron(),
 ]
-everyone = pytest.mark.parametrize("model", CLASSIFIERS, ids=repr)
+all_classifiers = pytest.mark.parametrize("model", CLASSIFIERS, ids=repr)
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def bits(model):
 
 @pytest.mark.parametrize("labels", [(-1, 1), (0, 1), (False, True), (-1.0, 1.0), (0.0, 1.0)])
 @pytest.mark.parametrize("first", [0, 1])
-def test_two_labels_are_understood(labels, first, data):
+def test_binary_labels_need_no_classes(labels, first, data):
     X, y = data
     model = lw.PA()
     model.learn_one(X[0], labels[first])
@@ -58,17 +58,17 @@ def test_two_labels_are_understood(labels, first, data):
     np.testing.assert_allclose(model.coef_, same.coef_, rtol=1e-12)
 
 
-def test_one_says_nothing_of_the_other_label(data):
+def test_label_1_alone_leaves_the_other_label_open(data):
     X, _ = data
     for other in (0, -1):
         model = lw.PA().partial_fit(X[:3], [1, 1, 1])
         model.learn_one(X[3], 1)
         saved = pickle.loads(pickle.dumps(model))
-        for going_on in (model, saved):
-            going_on.learn_one(X[4], other)
-            assert going_on.classes_.tolist() == [other, 1]
+        for continued in (model, saved):
+            continued.learn_one(X[4], other)
+            assert continued.classes_.tolist() == [other, 1]
             with pytest.raises(ValueError, match=f"label {-1 - other}"):
-                going_on.learn_one(X[5], -1 - other)
+                continued.learn_one(X[5], -1 - other)
 
 
 def test_other_labels_need_classes(data):
@@ -89,8 +89,8 @@ def test_other_labels_need_classes(data):
     assert live.coef_.shape == (3, 4)
 
 
-@everyone
-def test_a_strange_label_is_refused(model, data):
+@all_classifiers
+def test_unknown_labels_raise_clear_errors(model, data):
     X, y = data
     model = fresh(model).partial_fit(X, y)
     before = bits(model)
@@ -114,26 +114,26 @@ def test_a_strange_label_is_refused(model, data):
     assert bits(model) == before
 
 
-# -- rows ------------------------------------------------------------------------------------------
+# -- samples ---------------------------------------------------------------------------------------
 
 
-@everyone
-def test_bad_rows_change_nothing(model, data):
+@all_classifiers
+def test_invalid_samples_leave_the_model_unchanged(model, data):
     X, y = data
     model = fresh(model).partial_fit(X, y)
     before = bits(model)
     for bad, words in ((np.nan, "NaN"), (np.inf, "infinity"), (1e60, r"1e\+60.*1e\+50")):
-        spoiled = X.copy()
-        spoiled[70, 1] = bad
-        for rows in (spoiled, sp.csr_matrix(spoiled)):
+        invalid = X.copy()
+        invalid[70, 1] = bad
+        for rows in (invalid, sp.csr_matrix(invalid)):
             with pytest.raises(ValueError, match=words):
                 model.partial_fit(rows, y)
             with pytest.raises(ValueError, match=words):
                 fresh(model).fit(rows, y)
         with pytest.raises(ValueError, match=words):
-            model.learn_one(spoiled[70], 1)
+            model.learn_one(invalid[70], 1)
         with pytest.raises(ValueError, match=words):
-            fresh(model).learn_one(spoiled[70], 1)
+            fresh(model).learn_one(invalid[70], 1)
     for rows in (X[:, :3], np.zeros((80, 5)), sp.csr_matrix((80, 3))):
         with pytest.raises(ValueError, match="features"):
             model.partial_fit(rows, y)
@@ -141,7 +141,7 @@ def test_bad_rows_change_nothing(model, data):
         with pytest.raises(ValueError, match=r"shape .* a vector of 4 features is needed"):
             model.learn_one(x, 1)
         with pytest.raises(ValueError, match="shape"):
-            model.learn_one(x, "strange")
+            model.learn_one(x, "unknown")
     with pytest.raises(ValueError, match="at least one feature"):
         fresh(model).learn_one([], 1)
     with pytest.raises(ValueError, match="x must be numbers"):
@@ -149,7 +149,7 @@ def test_bad_rows_change_nothing(model, data):
     assert bits(model) == before
 
 
-def test_a_long_batch_that_is_interrupted_changes_nothing(data, monkeypatch):
+def test_interrupted_batch_leaves_the_model_unchanged(data, monkeypatch):
     X, y = data
     model = lw.PA().partial_fit(X, y)
     before = bits(model)
@@ -173,7 +173,7 @@ def test_a_long_batch_that_is_interrupted_changes_nothing(data, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("make", "sentence"),
+    ("make", "message"),
     [
         (lambda: lw.PA(C=0), "C=0 is not allowed: PA needs a finite number above 0"),
         (lambda: lw.PA(C=-1.0), "C=-1.0 is not allowed"),
@@ -195,18 +195,18 @@ def test_a_long_batch_that_is_interrupted_changes_nothing(data, monkeypatch):
         (lambda: lw.Perceptron(fit_intercept="yes"), "fit_intercept='yes' is not allowed"),
     ],
 )
-def test_bad_parameters_are_refused_by_name(make, sentence, data):
+def test_invalid_parameters_raise_clear_errors(make, message, data):
     X, y = data
     for learn in (
         lambda model: model.fit(X, y),
         lambda model: model.partial_fit(X, y),
         lambda model: model.learn_one(X[0], 1),
     ):
-        with pytest.raises(ValueError, match=sentence):
+        with pytest.raises(ValueError, match=message):
             learn(make())
 
 
-def test_too_much_memory_is_refused(data, monkeypatch):
+def test_insufficient_memory_raises_a_clear_error(data, monkeypatch):
     _, y = data
     monkeypatch.setattr(memory, "free_memory", lambda: 10**6)
     monkeypatch.setattr("likewise._runtime.memory.UNCHECKED_BYTES", 0)
@@ -221,7 +221,7 @@ def test_too_much_memory_is_refused(data, monkeypatch):
 # -- fit, files, streams ---------------------------------------------------------------------------
 
 
-@everyone
+@all_classifiers
 def test_fit_is_passes_in_random_order(model, data):
     X, y = data
     model = fresh(model).set_params(max_iter=3, random_state=4).fit(X, y)
@@ -236,16 +236,16 @@ def test_fit_is_passes_in_random_order(model, data):
     np.testing.assert_allclose(in_order.coef_, fresh(model).partial_fit(X, y).coef_, rtol=1e-9)
 
 
-@everyone
-def test_goes_on_after_a_file_with_the_same_bits(model, data, tmp_path):
+@all_classifiers
+def test_save_load_continue_gives_the_same_bits(model, data, tmp_path):
     X, y = data
     straight, stopped = fresh(model).partial_fit(X, y), fresh(model).partial_fit(X, y)
     stopped.save(tmp_path / "model.safetensors")
     resumed = lw.load(tmp_path / "model.safetensors")
-    for going_on in (straight, resumed):
-        going_on.partial_fit(X[:30], y[:30])
+    for continued in (straight, resumed):
+        continued.partial_fit(X[:30], y[:30])
         for i in range(30, 40):
-            going_on.learn_one(X[i], y[i])
+            continued.learn_one(X[i], y[i])
     assert bits(straight) == bits(resumed)
     assert resumed.mistakes_ > stopped.mistakes_ - 1
 
@@ -269,7 +269,7 @@ def test_learns_digits(model, multiclass):
 
 
 def test_second_order_beats_first_order_on_stretched_data():
-    """The paper's case: a cloud far from round, and a boundary along its long axis."""
+    """The paper's case: features of very different variance, and a boundary along the largest."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 10)) * np.logspace(-1, 1, 10)
     X = X @ np.linalg.qr(rng.normal(size=(10, 10)))[0]
@@ -282,13 +282,13 @@ def test_second_order_beats_first_order_on_stretched_data():
     assert max(errors.values()) < best_first / 2
 
 
-def test_properties_ask_for_learning_first():
+def test_attributes_before_the_first_event_raise_clear_errors():
     for name in ("coef_", "mistakes_", "cumulative_error_", "covariance_"):
         with pytest.raises(AttributeError, match="is not fitted yet"):
             getattr(lw.CW(), name)
 
 
-def test_wide_sparse_rows_are_never_made_dense():
+def test_wide_sparse_samples_stay_sparse():
     """A million features in a hundred rows would be 800 MB."""
     rng = np.random.default_rng(0)
     features = np.sort(rng.choice(10**6, 1000, replace=False).astype(np.int32).reshape(100, 10))
@@ -306,7 +306,7 @@ def test_wide_sparse_rows_are_never_made_dense():
         assert model.learn_one(X[0], 1) >= 0
 
 
-def test_parameters_may_change_in_mid_stream(data):
+def test_parameters_may_change_during_a_stream(data):
     X, y = data
     model, expected = lw.PA(C=1.0), lw.PA(C=1.0)
     for i, (x, label) in enumerate(zip(X, y, strict=True)):

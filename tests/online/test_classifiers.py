@@ -1,4 +1,4 @@
-"""The online classifiers against loops from the formulas, and what their papers prove of them."""
+"""Online classifiers against plain loops of the papers' formulas, and the papers' bounds."""
 
 import numpy as np
 import pytest
@@ -34,8 +34,8 @@ LEARNERS = [
     *((name, {**options, "covariance": "diagonal"}) for name, options in SECOND_ORDER),
 ]
 SKETCHED = [(name, {**options, "covariance": 3}) for name, options in SECOND_ORDER]
-EVERYONE = [*LEARNERS, *SKETCHED, ("PAUM", {"positive_margin": 2.0, "negative_margin": 0.5})]
-everyone = pytest.mark.parametrize(("name", "options"), EVERYONE, ids=str)
+ALL_LEARNERS = [*LEARNERS, *SKETCHED, ("PAUM", {"positive_margin": 2.0, "negative_margin": 0.5})]
+all_learners = pytest.mark.parametrize(("name", "options"), ALL_LEARNERS, ids=str)
 
 
 def made(name, options, **more):
@@ -43,7 +43,7 @@ def made(name, options, **more):
 
 
 def stream(n=150, d=6, n_classes=2, seed=0):
-    """Rows of overlapping classes with correlated features, some of them zero."""
+    """Samples of overlapping classes with correlated features, and one zero sample."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, n_classes, n)
     X = rng.normal(size=(n_classes, d))[y] + rng.normal(size=(n, d)) @ rng.normal(size=(d, d)) * 0.5
@@ -57,8 +57,8 @@ def one_by_one(model, X, y, **options):
     return model
 
 
-def everything(model):
-    """All that a learner knows, as one list of numbers."""
+def state_values(model):
+    """The whole state as one vector: weights, covariance, then the three counters."""
     state = model._state
     parts = [state.weights, state.max_sqnorm, state.covariance.dense()]
     counts = [state.n_events, state.n_updates, state.mistakes]
@@ -66,7 +66,7 @@ def everything(model):
 
 
 def assert_same_model(found, expected, rtol=1e-10):
-    a, b = everything(found), everything(expected)
+    a, b = state_values(found), state_values(expected)
     np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol * max(1.0, np.abs(b[:-3]).max()))
 
 
@@ -88,7 +88,7 @@ def test_follows_its_formula(name, options, way):
     X, y = stream()
     rows = np.column_stack([X, np.ones(len(X))]) if way == "intercept" else X
     if way == "intercept":
-        rows, X, y = rows[6:], X[6:], y[6:]  # without the row of zeros, which has its own test
+        rows, X, y = rows[6:], X[6:], y[6:]  # without the zero sample, which has its own test
     expected, scores, updates = one_against_rest(name, options, rows, np.where(y == 1, 1, -1))
     model = made(name, options, fit_intercept=way == "intercept")
     if way == "one by one":
@@ -121,7 +121,7 @@ def test_uneven_margins_follow_their_formula(margins, R):
 
 
 @pytest.mark.parametrize(("name", "options"), [*LEARNERS, *SKETCHED], ids=str)
-def test_one_against_the_rest_is_one_learner_a_class(name, options):
+def test_ovr_equals_one_binary_classifier_per_class(name, options):
     X, y = stream(n_classes=4)
     model = made(name, options).partial_fit(X, y, classes=range(4))
     scores = []
@@ -134,7 +134,7 @@ def test_one_against_the_rest_is_one_learner_a_class(name, options):
 
 
 @pytest.mark.parametrize(("name", "options"), LEARNERS, ids=str)
-def test_top_two_follow_their_formula(name, options):
+def test_top2_follows_its_formula(name, options):
     X, y = stream(n_classes=4)
     expected = top_two(name, options, X, y, 4)
     for rows in (X, sp.csr_matrix(X)):
@@ -147,7 +147,7 @@ def test_top_two_follow_their_formula(name, options):
                 np.testing.assert_allclose(found, sigma, rtol=1e-9, atol=1e-11)
 
 
-@everyone
+@all_learners
 @pytest.mark.parametrize("multiclass", ["ovr", "top2"])
 def test_mistakes_are_wrong_predictions_before_learning(name, options, multiclass):
     X, y = stream(n=60, n_classes=3)
@@ -161,7 +161,7 @@ def test_mistakes_are_wrong_predictions_before_learning(name, options, multiclas
         assert model.mistakes_ == mistakes
 
 
-# -- what is proved of them -----------------------------------------------------------------------
+# -- properties and bounds -----------------------------------------------------------------------
 
 
 def test_precision_grows_by_outer_products():
@@ -179,7 +179,7 @@ def test_precision_grows_by_outer_products():
 
 
 @pytest.mark.parametrize("covariance", ["full", "diagonal", 2])
-def test_hard_step_leaves_its_row_without_loss(covariance):
+def test_pam_step_removes_the_loss_of_its_sample(covariance):
     X, y = stream()
     model = lw.PAM("PAM", covariance=covariance)
     losses = []
@@ -193,7 +193,7 @@ def test_hard_step_leaves_its_row_without_loss(covariance):
 
 
 @pytest.mark.parametrize("variant", ["PA", "PA-I", "PA-II"])
-def test_frozen_at_the_identity_it_is_passive_aggressive(variant):
+def test_pam_with_the_identity_covariance_is_pa(variant):
     X, y = stream()
     frozen = lw.PAM(variant.replace("PA", "PAM"), C=0.2)
     for x, label in zip(X, y, strict=True):
@@ -205,7 +205,7 @@ def test_frozen_at_the_identity_it_is_passive_aggressive(variant):
 
 
 def separable(seed, n=200, d=5):
-    """A stream, and weights that are right on all of it by a margin of at least 1."""
+    """A stream, and weights that classify all of it with margin 1 or more."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d)) @ rng.normal(size=(d, d))
     w = rng.normal(size=d)
@@ -213,22 +213,35 @@ def separable(seed, n=200, d=5):
     return X, X @ w > 0, w / np.abs(X @ w).min()
 
 
+@pytest.mark.parametrize("variance", [0.01, 1.0, 10.0])
 @pytest.mark.parametrize("seed", range(5))
-def test_theorem_1(seed):
-    """Σ ℓ² ≤ (‖u‖² + Σ_U (u·x)²) max xᵀΣx, with Σ before the update, for u without loss."""
+def test_theorem_1(seed, variance):
+    """Σ ℓ² ≤ (‖w*‖²/variance + Σ_U (w*·x)²) max xᵀΣx, for w* without loss."""
     X, y, separator = separable(seed)
-    model = lw.PAM("PAM")
+    model = lw.PAM("PAM", initial_variance=variance)
     losses, variances, updated = [], [], []
-    sigma = np.eye(5)
+    sigma = variance * np.eye(5)
     for x, label in zip(X, y, strict=True):
-        variance = x @ sigma @ x
+        u = x @ sigma @ x
         losses.append(model.learn_one(x, label))
         if losses[-1] > 0:
-            variances.append(variance)
+            variances.append(u)
             updated.append(x)
         sigma = model._state.covariance.dense()[0]
-    bound = (separator @ separator + np.square(updated @ separator).sum()) * max(variances)
-    assert 0 < np.square(losses).sum() <= bound
+    weight_term = separator @ separator / variance
+    data_term = np.square(updated @ separator).sum()
+    assert 0 < np.square(losses).sum() <= (weight_term + data_term) * max(variances)
+
+
+def test_theorem_1_needs_the_initial_variance():
+    """One sample, Σ = vI: ℓ = 1 and u = v‖x‖², so that ‖w*‖² undivided would be too small."""
+    x, variance = np.array([1.0, 0.0]), 0.01
+    model = lw.PAM("PAM", initial_variance=variance)
+    loss = model.learn_one(x, 1)
+    separator = x  # w*·x = 1: no loss
+    u = variance * (x @ x)
+    assert (separator @ separator + (separator @ x) ** 2) * u < loss**2
+    assert loss**2 <= (separator @ separator / variance + (separator @ x) ** 2) * u
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -283,18 +296,18 @@ def test_low_rank_is_full_while_updates_are_few(name, options):
             assert_same_model(sketched, full, 1e-9)
     assert full.n_updates_ > rank
     enough = made(name, options, covariance=30).partial_fit(X, y)
-    assert_same_model(enough, full, 1e-8)  # as many rows as features lose nothing
+    assert_same_model(enough, full, 1e-8)  # rank n_features: the sketch is exact
 
 
 @pytest.mark.parametrize(("name", "options"), SECOND_ORDER, ids=str)
-def test_more_rows_than_features_are_not_kept(name, options):
+def test_sketch_rank_is_at_most_the_number_of_features(name, options):
     X, y = stream(n=100, d=6)
     many = made(name, options, covariance=10**6).partial_fit(X, y)
     assert_same_model(many, made(name, options, covariance=6).partial_fit(X, y), 0.0)
 
 
 @pytest.mark.parametrize("covariance", [None, "diagonal", "full", 3, 50])
-def test_the_size_of_a_state_is_that_of_its_arrays(covariance):
+def test_state_size_is_that_of_the_arrays(covariance):
     state = ClassifierState.start(4, 20, covariance, 1.0)
     held = [*vars(state).values(), *vars(state.covariance).values()]
     numbers = sum(part.size for part in held if isinstance(part, np.ndarray))
@@ -304,7 +317,7 @@ def test_the_size_of_a_state_is_that_of_its_arrays(covariance):
 @pytest.mark.parametrize("scale", [1e-8, 1e4, 1e8, 1e20, 1e40])
 @pytest.mark.parametrize(("name", "options"), SECOND_ORDER, ids=str)
 def test_low_rank_is_full_whatever_the_scale(name, options, scale):
-    """Long rows leave variances near zero along them, which a difference from s would lose."""
+    """Long samples make variances near zero, which a difference from s would round to zero."""
     if name == "CW" and scale > 1e8:
         pytest.skip("its confidence grows beyond what numbers can say")
     X, y = stream(n=400, d=8)
@@ -313,12 +326,12 @@ def test_low_rank_is_full_whatever_the_scale(name, options, scale):
     np.testing.assert_allclose(
         sketched.coef_, full.coef_, rtol=1e-6, atol=1e-6 * np.abs(full.coef_).max()
     )
-    assert sketched.n_updates_ == full.n_updates_ > 16  # so that rows were sorted out
+    assert sketched.n_updates_ == full.n_updates_ > 16  # so that the sketch was reduced
 
 
 @pytest.mark.parametrize(("name", "options"), SECOND_ORDER, ids=str)
 def test_sketch_keeps_the_largest_directions(name, options):
-    """After sorting out, S'S is below what was added, and off by at most what was dropped."""
+    """After a reduction, S'S is below what was added, and off by at most what was dropped."""
     rng = np.random.default_rng(0)
     rank, d = 4, 9
     S = rng.normal(size=(2 * rank, d)) * np.array([9, 7, 5, 3, 1, 0.5, 0.4, 0.3])[:, None]
@@ -361,17 +374,17 @@ def test_covariance_stays_positive_definite(n):
 
 
 def updates_of(model, X, y):
-    """Learn a batch and return which of its rows caused an update, from the margins."""
+    """Learn a batch and return which of its samples caused an update, from the margins."""
     margins = []
     learn = _classifier.learn_samples
 
-    def listening(state, X, labels, *args):
+    def recording(state, X, labels, *args):
         scores = learn(state, X, labels, *args)
         margins.append(np.where(labels == 1, scores[:, 0], -scores[:, 0]))
         return scores
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_classifier, "learn_samples", listening)
+        patch.setattr(_classifier, "learn_samples", recording)
         model.partial_fit(X, y)
     chosen = np.concatenate(margins) < 1 - 1e-10
     assert np.count_nonzero(chosen) == model.n_updates_
@@ -381,9 +394,9 @@ def updates_of(model, X, y):
 # -- batches --------------------------------------------------------------------------------------
 
 
-@everyone
+@all_learners
 @pytest.mark.parametrize("multiclass", ["two classes", "ovr", "top2"])
-def test_a_batch_is_its_rows_one_by_one(name, options, multiclass):
+def test_batch_equals_one_by_one(name, options, multiclass):
     n_classes = 2 if multiclass == "two classes" else 3
     X, y = stream(n=120, d=9, n_classes=n_classes, seed=2)
     more = {"multiclass": "ovr" if n_classes == 2 else multiclass, "fit_intercept": True}
@@ -412,12 +425,12 @@ def test_blocks_take_the_same_steps(name, options, intercept, monkeypatch):
     taken = []
     blocks = _covariance_state.learn_in_blocks
 
-    def watched(*args):
+    def counted(*args):
         scores, updates = blocks(*args)
         taken.append(len(scores))
         return scores, updates
 
-    monkeypatch.setattr(_covariance_state, "learn_in_blocks", watched)
+    monkeypatch.setattr(_covariance_state, "learn_in_blocks", counted)
     for ahead, block in ((1024, 64), (50, 7)):
         monkeypatch.setattr(_covariance_blocks, "_MAX_SAMPLES", ahead)
         monkeypatch.setattr(_covariance_blocks, "_BLOCK_UPDATES", block)
@@ -426,8 +439,8 @@ def test_blocks_take_the_same_steps(name, options, intercept, monkeypatch):
     assert max(taken) > 700
 
 
-def test_blocks_give_way_where_they_would_be_imprecise(monkeypatch):
-    """Rows of length 1e6 leave variances of 1e-12 beside those of 1: too much for a plain Σ."""
+def test_blocks_stop_where_they_would_be_imprecise(monkeypatch):
+    """Samples of length 1e6 give variances of 1e-12 beside those of 1: too much for a dense Σ."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 20)), rng.integers(0, 2, 300)
     X[:, :10] = 1e6 * rng.normal(size=(300, 5)) @ rng.normal(size=(5, 10))
@@ -439,7 +452,7 @@ def test_blocks_give_way_where_they_would_be_imprecise(monkeypatch):
 
 
 @pytest.mark.parametrize("failed", [False, True])
-def test_blocks_that_lose_definiteness_are_taken_back(failed, monkeypatch):
+def test_blocks_that_lose_definiteness_are_discarded(failed, monkeypatch):
     X, y = stream(n=200, d=20)
     expected = lw.AROW().partial_fit(X, y)
     monkeypatch.setattr(_covariance_state, "_BLOCK_FEATURES", 16)
@@ -450,8 +463,8 @@ def test_blocks_that_lose_definiteness_are_taken_back(failed, monkeypatch):
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
-def test_any_stream_however_cut(data):
-    name, options = data.draw(st.sampled_from(EVERYONE))
+def test_any_stream_in_any_batches(data):
+    name, options = data.draw(st.sampled_from(ALL_LEARNERS))
     n, d = data.draw(st.integers(1, 25)), data.draw(st.integers(1, 9))
     rng = np.random.default_rng(data.draw(st.integers(0, 10**6)))
     n_classes = data.draw(st.sampled_from([2, 3]))
@@ -464,7 +477,7 @@ def test_any_stream_however_cut(data):
         "fit_intercept": data.draw(st.booleans()),
     }
     expected = one_by_one(made(name, options, **more), X, y, classes=range(n_classes))
-    assert np.isfinite(everything(expected)).all()
+    assert np.isfinite(state_values(expected)).all()
     cut = data.draw(st.integers(0, n))
     found = made(name, options, **more)
     for part in (slice(0, cut), slice(cut, n)):
@@ -473,9 +486,9 @@ def test_any_stream_however_cut(data):
     assert_same_model(found, expected, 1e-9)
 
 
-@everyone
-def test_repeated_rows_do_not_depend_on_rounding(name, options):
-    """A row that was just learned has no loss left; its rounding must not be learned."""
+@all_learners
+def test_repeated_samples_do_not_depend_on_rounding(name, options):
+    """A sample that was just learned has no loss but rounding, which must cause no update."""
     X, y = stream(n=30)
     X, y = np.repeat(X, 3, axis=0), np.repeat(y, 3)
     whole = made(name, options).partial_fit(X, y)
@@ -492,7 +505,7 @@ def test_long_batches_in_chunks(monkeypatch):
     assert_same_model(lw.AROW().partial_fit(sp.csr_matrix(X), y), expected)
 
 
-def test_stored_twice_is_summed():
+def test_duplicate_sparse_entries_are_summed():
     X = sp.csr_matrix(([1.0, 2.0, 5.0], [0, 0, 1], [0, 2, 3]), shape=(2, 2))
     found = lw.PA("PA").partial_fit(X, [1, 0])
     np.testing.assert_allclose(found.coef_, lw.PA("PA").partial_fit([[3, 0], [0, 5]], [1, 0]).coef_)
@@ -502,34 +515,34 @@ def test_stored_twice_is_summed():
 # -- zeros, scales, precision ---------------------------------------------------------------------
 
 
-@everyone
-def test_a_row_of_zeros_changes_nothing(name, options):
+@all_learners
+def test_zero_samples_cause_no_update(name, options):
     X, y = stream(n=40)
     for multiclass, classes in (("ovr", (0, 1)), ("ovr", (0, 1, 2)), ("top2", (0, 1, 2))):
         model = made(name, options, multiclass=multiclass, fit_intercept=True)
         model.partial_fit(X, y, classes=classes)
-        before = everything(model)
+        before = state_values(model)
         for label in classes:
             model.learn_one(np.zeros(6), label)
             model.partial_fit(np.zeros((3, 6)), [label] * 3)
             model.partial_fit(sp.csr_matrix((2, 6)), [label] * 2)
-        after = everything(model)
+        after = state_values(model)
         assert (after[:-3] == before[:-3]).all()
         assert after[-3] == before[-3] + 6 * len(classes)
         assert after[-2] == before[-2]
 
 
-@everyone
+@all_learners
 @pytest.mark.parametrize("scale", [1e-40, 1e-8, 1e8, 1e40])
 def test_any_scale_stays_finite(name, options, scale):
     X, y = stream()
     model = made(name, options).partial_fit(X * scale, y)
-    assert np.isfinite(everything(model)).all()
+    assert np.isfinite(state_values(model)).all()
     if options.get("covariance") == "full":
         assert (model._state.covariance.diagonal > 0).all()
 
 
-@everyone
+@all_learners
 def test_single_precision(name, options):
     X, y = stream()
     model = made(name, options).partial_fit(X.astype(np.float32), y)

@@ -1,4 +1,4 @@
-"""The growing basis against the full Gram matrix, and every complaint about kernels."""
+"""The growing basis against the full Gram matrix, and the errors about kernels."""
 
 from copy import deepcopy
 
@@ -23,7 +23,7 @@ def random_pairs(n, d=3, seed=0):
 
 
 def keep_all(kernel, A, B, *, blocks=1, budget=None, tolerance=1e-5):
-    """Show all pairs to an empty basis; return the state and the row that each was offered as."""
+    """Add all pairs to an empty basis; return the state and the coordinates of each pair."""
     state, rows = KernelState.empty(A.shape[1], budget), []
     for a, b in zip(np.array_split(A, blocks), np.array_split(B, blocks), strict=True):
         differences = KernelDifferences(
@@ -52,7 +52,7 @@ def gram_of(kernel, A, B):
         ("poly", {}, polynomial_kernel),
     ],
 )
-def test_kernels_are_those_of_scikit_learn_as_far_as_differences_go(name, params, exact):
+def test_kernel_differences_equal_those_of_scikit_learn(name, params, exact):
     A, B = random_pairs(7)
     kernel = kernel_function(name, params, 3)
     expected = np.diag(gram_of(exact, A, B))
@@ -78,7 +78,7 @@ def test_new_points_have_the_coordinates_of_their_projection():
     np.testing.assert_allclose(np.square(found).sum(axis=1), expected, rtol=1e-8)
 
 
-def test_what_lies_in_the_span_is_dropped():
+def test_differences_in_the_span_add_no_direction():
     A, B = random_pairs(6)
     again = np.concatenate([A, B, A[:3]]), np.concatenate([B, A, B[:3]])
     state, V = keep_all(rbf, *again)
@@ -89,14 +89,14 @@ def test_what_lies_in_the_span_is_dropped():
     assert linear.basis.count == 3
 
 
-def test_a_large_tolerance_drops_what_hardly_stands_out():
+def test_large_tolerance_drops_small_residuals():
     A, B = np.array([[0.0, 0.0], [0.0, 0.0]]), np.array([[1.0, 0.0], [1.0, 0.05]])
     linear = kernel_function("linear", {}, 2)
     assert keep_all(linear, A, B, tolerance=0.01)[0].basis.count == 2
     assert keep_all(linear, A, B, tolerance=0.1)[0].basis.count == 1
 
 
-def test_beyond_the_budget_pairs_are_projected():
+def test_pairs_beyond_the_budget_are_projected():
     A, B = random_pairs(30)
     state, V = keep_all(rbf, A, B, budget=11)
     full = keep_all(rbf, A, B)[1]
@@ -104,7 +104,7 @@ def test_beyond_the_budget_pairs_are_projected():
     np.testing.assert_allclose(V, full[:, :11], atol=1e-12)
 
 
-def test_equal_points_are_no_difference_whatever_the_rounding():
+def test_equal_points_have_no_difference_despite_rounding():
     random = np.random.default_rng(0)
     X = random.normal(size=(20, 7))
 
@@ -117,7 +117,7 @@ def test_equal_points_are_no_difference_whatever_the_rounding():
     np.testing.assert_array_equal(V[20:], 0)
 
 
-def test_what_rounding_made_is_no_direction():
+def test_rounding_errors_add_no_direction():
     A, B = random_pairs(30)
     close = A[:5] + 1e-9
     state, _ = keep_all(rbf, np.concatenate([A, A[:5]]), np.concatenate([B, close]))
@@ -135,14 +135,14 @@ def test_close_and_far_points_keep_their_digits(scale):
     np.testing.assert_allclose(tiny, 0.6e-18 * np.square(A - B).sum(axis=1), rtol=1e-8)
 
 
-def test_growing_keeps_what_was_learned():
+def test_growing_keeps_the_metric():
     A, B = random_pairs(100)
     model = lw.POLA(kernel="rbf")
     for a, b, same in zip(A[:7], B[:7], np.arange(7) % 2 == 0, strict=True):
         model.learn_pair(a, b, same)
     before = model.pair_distance(A, B)
     state = model._state
-    while state.basis.capacity < 100:  # past the size at which the metric changes its form
+    while state.basis.capacity < 100:  # beyond the crossover to the eigenbasis
         state.grow(None)
         model._components_cache.n_updates = -1
         np.testing.assert_allclose(model.pair_distance(A, B), before, rtol=1e-10)
@@ -155,8 +155,8 @@ def test_growing_keeps_what_was_learned():
     ),
     budget=st.none() | st.integers(1, 6),
 )
-def test_offered_rows_are_never_longer_than_the_difference(points, budget):
-    """Duplicates, dependent and equal points on a small grid; lengths as the kernel says."""
+def test_coordinates_are_never_longer_than_the_difference(points, budget):
+    """Duplicates, dependent and equal points on a small grid; lengths from the kernel."""
     A, B = np.ascontiguousarray(points[:, :2]), np.ascontiguousarray(points[:, 2:])
     kernel = kernel_function("poly", {"degree": 2, "gamma": 1.0, "coef0": 0.0}, 2)
     state, V = keep_all(kernel, A, B, budget=budget)
@@ -211,7 +211,7 @@ def test_errors(params, words):
     assert not hasattr(model, "_state")
 
 
-def test_overflowing_kernels_are_refused():
+def test_overflowing_kernels_raise_clear_errors():
     model = lw.POLA(kernel="poly").partial_fit_pairs(np.eye(3), [[0, 1]], [True])
     before = deepcopy(model._state)
     assert_raises_clear_error(

@@ -1,4 +1,4 @@
-"""PAMetric: what a stream, a batch and a file make of the same pairs."""
+"""PAMetric: streams, batches and model files give the same model for the same pairs."""
 
 import pickle
 import re
@@ -10,7 +10,7 @@ import likewise as lw
 from likewise.constraints import random_pairs
 
 PSD = ["end", "each", 3]
-FEATURES = [3, 45]  # either side of where (+) leaves the explicit matrix
+FEATURES = [3, 45]  # below and above the crossover to the eigenbasis for psd="each"
 
 
 def data(d=3, n=40, seed=0, dtype=np.float64):
@@ -38,7 +38,7 @@ def test_bits_can_differ():
     assert before != bits(model)
 
 
-def assert_learned_alike(one, other, rtol=1e-10):
+def assert_same_model(one, other, rtol=1e-10):
     scale = np.abs(other._state.dense()).max()
     np.testing.assert_allclose(
         one._state.dense(), other._state.dense(), rtol=rtol, atol=rtol * scale
@@ -52,17 +52,17 @@ def assert_learned_alike(one, other, rtol=1e-10):
     )
 
 
-def test_assert_learned_alike_can_fail():
+def test_assert_same_model_can_fail():
     X, pairs, same = data()
     one, other = (lw.PAMetric().partial_fit_pairs(X, pairs, same) for _ in range(2))
-    assert_learned_alike(one, other)
+    assert_same_model(one, other)
     other._state.matrix[0, 0] *= 1 + 1e-6
     with pytest.raises(AssertionError):
-        assert_learned_alike(one, other)
+        assert_same_model(one, other)
     other = lw.PAMetric().partial_fit_pairs(X, pairs, same)
     other._state.n_updates += 1
     with pytest.raises(AssertionError):
-        assert_learned_alike(one, other)
+        assert_same_model(one, other)
 
 
 @pytest.mark.parametrize("psd", PSD)
@@ -73,7 +73,7 @@ def test_one_by_one_equals_a_batch(d, psd, dtype):
     one, many = lw.PAMetric(psd=psd, scale=1.5), lw.PAMetric(psd=psd, scale=1.5)
     losses = [one.learn_pair(X[i], X[j], bool(s)) for (i, j), s in zip(pairs, same, strict=True)]
     many.partial_fit_pairs(X, pairs[:50], same[:50]).partial_fit_pairs(X, pairs[50:], same[50:])
-    assert_learned_alike(one, many)
+    assert_same_model(one, many)
     assert sum(losses) == pytest.approx(many.cumulative_loss_, rel=1e-10)
     assert many.components_.dtype == dtype
     assert many.transform(X).dtype == dtype
@@ -83,10 +83,10 @@ def test_counts_follow_a_loop():
     X, pairs, same = data()
     model = lw.PAMetric(variant="PA-II", C=0.7).partial_fit_pairs(X, pairs, same)
     M, b, mistakes, loss, updates = np.zeros((3, 3)), 0.0, 0, 0.0, 0
-    for (i, j), alike in zip(pairs, same, strict=True):
-        v, y = X[i] - X[j], 1 if alike else -1
+    for (i, j), similar in zip(pairs, same, strict=True):
+        v, y = X[i] - X[j], 1 if similar else -1
         q = v @ M @ v
-        mistakes += (q <= b) != alike
+        mistakes += (q <= b) != similar
         hinge = max(0.0, 1 - y * (b - q))
         loss += hinge
         updates += hinge > 0
@@ -104,7 +104,7 @@ def test_counts_follow_a_loop():
 
 
 @pytest.mark.parametrize("labels", [np.arange(40) % 3, np.array(["cat", "dog", "cow"] * 14)[:40]])
-def test_labelled_rows_are_paired_with_the_last_ones(labels):
+def test_labelled_samples_are_paired_with_the_last_ones(labels):
     X, _, _ = data()
     pairs = [(j, i) for i in range(40) for j in range(max(0, i - 4), i)]
     same = [labels[i] == labels[j] for i, j in pairs]
@@ -113,7 +113,7 @@ def test_labelled_rows_are_paired_with_the_last_ones(labels):
         model = lw.PAMetric(memory=4)
         for begin, end in zip([0, *cuts], cuts, strict=False):
             model.partial_fit(X[begin:end], labels[begin:end])
-        assert_learned_alike(model, expected)
+        assert_same_model(model, expected)
 
 
 def test_labels_that_cannot_be_compared():
@@ -144,11 +144,11 @@ def test_fit_makes_the_papers_passes(n, c, passes):
     assert lw.PAMetric(max_iter=1, n_pairs=17).fit(X, np.arange(n) % c).n_events_ == 17
 
 
-def test_fit_shuffles_only_if_told():
+def test_fit_shuffles_only_if_shuffle_is_true():
     X, pairs, same = data()
     straight = lw.PAMetric(shuffle=False, max_iter=2, scale=1.0).fit_pairs(X, pairs, same)
     twice = lw.PAMetric().fit_stream([(X, pairs, same)] * 2)
-    assert_learned_alike(straight, twice)
+    assert_same_model(straight, twice)
     shuffled = [lw.PAMetric(random_state=seed).fit_pairs(X, pairs, same) for seed in (0, 0, 1)]
     assert bits(shuffled[0]) == bits(shuffled[1]) != bits(shuffled[2])
 
@@ -158,7 +158,7 @@ def test_fit_stream_takes_both_kinds_of_batches():
     y = np.arange(40) % 3
     model = lw.PAMetric().fit_stream(iter([(X, pairs, same), (X, y), (X[:5], y[:5])]))
     expected = lw.PAMetric().partial_fit_pairs(X, pairs, same).partial_fit(X, y)
-    assert_learned_alike(model, expected.partial_fit(X[:5], y[:5]))
+    assert_same_model(model, expected.partial_fit(X[:5], y[:5]))
 
 
 # Powers of two: a loss of exactly zero stays one, so even the updates are the same in number.
@@ -167,14 +167,14 @@ def test_auto_scale_undoes_any_scale(factor):
     X, pairs, same = data()
     plain = lw.PAMetric(random_state=0).fit_pairs(X, pairs, same)
     scaled = lw.PAMetric(random_state=0).fit_pairs(X * factor, pairs, same)
-    assert_learned_alike(scaled, plain, rtol=1e-8)
+    assert_same_model(scaled, plain, rtol=1e-8)
     np.testing.assert_allclose(scaled.components_ * factor, plain.components_, atol=1e-8)
     length2 = np.square(X[pairs[same, 0]] - X[pairs[same, 1]]).sum(axis=1)
     assert plain.scale_ == pytest.approx(np.median(length2) ** -0.5)
     assert lw.PAMetric().partial_fit_pairs(X, pairs, same).scale_ == 1
 
 
-def test_where_learning_starts():
+def test_initial_model():
     X, pairs, same = data()
     M = np.diag([1.0, 4.0, 9.0])
     one = X[:1], X[1:2]
@@ -218,7 +218,7 @@ def test_where_learning_starts():
         ({"memory": 0}, "memory"),
     ],
 )
-def test_bad_parameters_are_sentences(parameters, words):
+def test_invalid_parameters_raise_clear_errors(parameters, words):
     X, pairs, same = data()
     for learn in (
         lambda model: model.learn_pair(X[0], X[1], True),
@@ -232,7 +232,7 @@ def test_bad_parameters_are_sentences(parameters, words):
         assert not hasattr(model, "components_")
 
 
-def test_a_refused_refit_keeps_the_model():
+def test_failed_refit_keeps_the_model():
     X, pairs, same = data()
     model = lw.PAMetric(record_every=50).fit_pairs(X, pairs, same)
     before, L = bits(model), model.components_.copy()
@@ -245,18 +245,18 @@ def test_a_refused_refit_keeps_the_model():
 
 @pytest.mark.parametrize("psd", PSD)
 @pytest.mark.parametrize("d", FEATURES)
-def test_a_bad_event_changes_no_bit(d, psd):
+def test_invalid_events_leave_the_model_unchanged(d, psd):
     X, pairs, same = data(d)
     model = lw.PAMetric(psd=psd, record_every=10).partial_fit_pairs(X, pairs, same)
     model.partial_fit(X, np.arange(40) % 2)
     before = bits(model)
     good, short = X[0], X[0, :-1]
-    spoiled = X.copy()
-    spoiled[7, 1] = np.nan
+    invalid = X.copy()
+    invalid[7, 1] = np.nan
     far = X.copy()
     far[pairs[-1, 0]] = 1e80
     for words, call in [
-        ("finite", lambda: model.learn_pair(spoiled[7], good, True)),
+        ("finite", lambda: model.learn_pair(invalid[7], good, True)),
         ("finite", lambda: model.learn_pair(good, np.full(d, np.inf), True)),
         ("1e\\+80", lambda: model.learn_pair(np.full(d, 1e80), good, True)),
         ("shapes", lambda: model.learn_pair(short, short, True)),
@@ -269,8 +269,8 @@ def test_a_bad_event_changes_no_bit(d, psd):
         ("same='yes' is not allowed", lambda: model.learn_pair(good, good, "yes")),
         ("same=None is not allowed", lambda: model.learn_pair(good, good, None)),
         ("same=array", lambda: model.learn_pair(good, good, np.array([1, 1]))),
-        ("NaN in 1 row", lambda: model.partial_fit_pairs(spoiled, pairs, same)),
-        ("NaN in 1 row", lambda: model.partial_fit(spoiled, np.arange(40) % 2)),
+        ("NaN in 1 row", lambda: model.partial_fit_pairs(invalid, pairs, same)),
+        ("NaN in 1 row", lambda: model.partial_fit(invalid, np.arange(40) % 2)),
         ("1e\\+80", lambda: model.partial_fit_pairs(far, pairs, same)),
         (f"{d} features", lambda: model.partial_fit_pairs(X[:, 1:], pairs, same)),
         ("same holds 2", lambda: model.partial_fit_pairs(X, pairs, same + 1)),
@@ -281,7 +281,7 @@ def test_a_bad_event_changes_no_bit(d, psd):
         assert bits(model) == before, words
 
 
-def test_a_first_event_that_is_refused_begins_nothing():
+def test_invalid_first_event_leaves_the_learner_unfitted():
     X, pairs, same = data()
     for call in (
         lambda model: model.learn_pair([np.nan, 1.0], [0.0, 0.0], True),
@@ -296,7 +296,7 @@ def test_a_first_event_that_is_refused_begins_nothing():
         assert model.n_features_in_ == 6
 
 
-def test_a_batch_that_fails_in_the_middle_applies_nothing(monkeypatch):
+def test_batch_that_fails_midway_leaves_the_model_unchanged(monkeypatch):
     monkeypatch.setattr("likewise.online._metric_learner._CHUNK_VALUES", 16)
     X, pairs, same = data()
     X = np.vstack([X, np.full((1, 3), 1e80)])
@@ -309,7 +309,7 @@ def test_a_batch_that_fails_in_the_middle_applies_nothing(monkeypatch):
 
 
 @pytest.mark.parametrize("psd", PSD)
-def test_equal_points_marked_different(psd):
+def test_equal_samples_marked_dissimilar(psd):
     model = lw.PAMetric(psd=psd, init="identity")
     point = [1.0, 2.0]
     assert model.learn_pair(point, point, False) == 2.0
@@ -321,7 +321,7 @@ def test_equal_points_marked_different(psd):
     assert (model.n_updates_, model.b_) == (1, 1.0)
 
 
-def test_answers_in_every_form():
+def test_same_may_be_a_boolean_or_a_sign():
     for yes, no in ((True, False), (1, -1), (np.True_, np.False_), (1.0, -1.0), (np.int8(1), -1)):
         model = lw.PAMetric()
         model.learn_pair([0.0], [1.0], yes)
@@ -364,7 +364,7 @@ def test_save_load_continue_gives_the_same_bits(d, psd, tmp_path):
             return model.partial_fit(X[:31], y[:31])
         if part == 3:
             return model.partial_fit_pairs(X, pairs, same).partial_fit(X[31:], y[31:])
-        return model.fit(X, y)  # goes on with the generator where it was
+        return model.fit(X, y)  # continues with the state of the generator
 
     def fresh():
         random = np.random.RandomState(3)
@@ -401,7 +401,7 @@ def test_history():
 
 
 @pytest.mark.parametrize("psd", PSD)
-def test_components_keep_up(psd):
+def test_components_follow_the_updates(psd):
     X, pairs, same = data()
     model = lw.PAMetric(psd=psd)
     for (i, j), s in zip(pairs[:30], same, strict=False):
@@ -415,7 +415,7 @@ def test_components_keep_up(psd):
     assert model.components_.dtype == np.float32
 
 
-def test_numpy_integers_say_when_to_project():
+def test_psd_may_be_a_numpy_integer():
     X, pairs, same = data()
     plain = lw.PAMetric(psd=3).partial_fit_pairs(X, pairs, same)
     numpy = lw.PAMetric(psd=np.int64(3)).partial_fit_pairs(X, pairs, same)
@@ -433,7 +433,7 @@ def test_embeddings(d, psd):
     many.partial_fit_pairs(X, pairs, same)
     for (i, j), s in zip(pairs, same, strict=True):
         one.learn_pair(X[i], X[j], bool(s))
-    assert_learned_alike(one, many, rtol=1e-8)
+    assert_same_model(one, many, rtol=1e-8)
     assert many.n_updates_ > 30
     M = many._state.dense()
     assert (M == M.T).all()

@@ -1,4 +1,4 @@
-"""The block engine against plain loops: the same steps, whatever the path taken through it."""
+"""The updates of (M, b) against plain loops: the same steps on every code path."""
 
 from copy import deepcopy
 from itertools import product
@@ -22,7 +22,7 @@ PSD = ["end", "each", 1, 3]
 
 
 def plain_loop(M, b, V, sign, rule, psd, watch=lambda M, b: None):
-    """Return what the textbook does: one event at a time, and `eigh` for every projection."""
+    """Return the result of one event at a time, with `eigh` for every projection."""
     M, losses, since = M.copy(), [], 0
     for v, y in zip(V, sign, strict=True):
         p = 1 - y * (b - v @ M @ v)
@@ -56,7 +56,7 @@ def start(d, psd, seed=0):
     return PairState.start(root.T @ root, 0.7, psd)
 
 
-def assert_like_the_loop(state, before, V, sign, rule, psd, rtol=1e-10):
+def assert_equals_loop(state, before, V, sign, rule, psd, rtol=1e-10):
     M, b, losses = plain_loop(before.dense(), before.b, V, sign, rule, psd)
     dense = state.dense()
     assert dense.tobytes() == np.ascontiguousarray(dense.T).tobytes()
@@ -73,22 +73,22 @@ def test_the_comparison_can_fail():
     rule, before = StepRule("PA"), start(4, "end")
     state = deepcopy(before)
     learn_differences(state, V, sign, rule, "end")
-    assert_like_the_loop(state, before, V, sign, rule, "end")
-    for spoil in (
+    assert_equals_loop(state, before, V, sign, rule, "end")
+    for change in (
         lambda s: s.matrix.__setitem__((0, 1), s.matrix[0, 1] * (1 + 1e-8)),
         lambda s: setattr(s, "b", s.b * (1 + 1e-8)),
         lambda s: setattr(s, "mistakes", s.mistakes + 1),
         lambda s: setattr(s, "cumulative_loss", s.cumulative_loss * (1 + 1e-8)),
     ):
-        spoiled = deepcopy(state)
-        spoil(spoiled)
+        changed = deepcopy(state)
+        change(changed)
         with pytest.raises(AssertionError):
-            assert_like_the_loop(spoiled, before, V, sign, rule, "end")
+            assert_equals_loop(changed, before, V, sign, rule, "end")
 
 
 @pytest.fixture(params=["as shipped", "small", "large"])
 def path(request, monkeypatch):
-    """Each way through the engine, at a size where the plain loop is still quick."""
+    """Each code path, at a size where the plain loop is fast."""
     if request.param != "as shipped":
         large = request.param == "large"
         monkeypatch.setattr(_pair_state, "_LOOP_FEATURES", 0 if large else 1000)
@@ -112,18 +112,18 @@ def test_block_equals_loop(path, variant, psd):
             learn_differences(
                 state, V[begin : begin + batch], sign[begin : begin + batch], rule, psd
             )
-        assert_like_the_loop(state, before, V, sign, rule, psd)
+        assert_equals_loop(state, before, V, sign, rule, psd)
 
 
 @pytest.mark.parametrize("psd", PSD)
 @pytest.mark.parametrize("d", [40, 41, 128, 129])
-def test_both_sides_of_the_real_crossovers(d, psd):
+def test_both_sides_of_the_crossovers(d, psd):
     rule = StepRule("PA-I", 0.5)
     V, sign = stream(d, 250 if psd == "end" else 60, seed=d, spread=1.5)
     before = start(d, psd)
     state = deepcopy(before)
     learn_differences(state, V, sign, rule, psd)
-    assert_like_the_loop(state, before, V, sign, rule, psd)
+    assert_equals_loop(state, before, V, sign, rule, psd)
 
 
 @pytest.mark.parametrize("psd", PSD)
@@ -142,7 +142,7 @@ def test_one_by_one_equals_many(path, psd):
             loss, abs=1e-10
         )
     for state in (single, pairwise):
-        assert_like_the_loop(state, before, V, sign, rule, psd)
+        assert_equals_loop(state, before, V, sign, rule, psd)
         assert state.n_updates == many.n_updates
 
 
@@ -192,7 +192,7 @@ def test_any_stream(seed, d, n, variant, psd, log_C, log_length, few, large):
         assert state.cumulative_loss == pytest.approx(np.maximum(losses, 0).sum(), rel=1e-8)
 
 
-def nasty_stream(d, n, seed):
+def degenerate_stream(d, n, seed):
     """Return pairs that leave M nearly singular: repeated, in its range, outside, along an axis."""
     rng = np.random.default_rng(seed)
     V, sign = stream(d, n, seed, spread=1.5)
@@ -205,11 +205,11 @@ def nasty_stream(d, n, seed):
     return V, sign
 
 
-def assert_psd_all_along(d, n, seed, variant, monkeypatch, threshold):
-    """Compare with eigh after every event, from the engine's own M: errors cannot hide."""
+def assert_every_projection_is_exact(d, n, seed, variant, monkeypatch, threshold):
+    """Compare with eigh after every event, each time from the current M: errors cannot cancel."""
     monkeypatch.setattr(_pair_state, "_LOOP_FEATURES_PSD", threshold)
     rule = StepRule(variant, 0.5)
-    V, sign = nasty_stream(d, n, seed)
+    V, sign = degenerate_stream(d, n, seed)
     state = start(d, "each", seed)
     for v, y in zip(V, sign, strict=True):
         before, b = state.dense().copy(), state.b
@@ -224,20 +224,20 @@ def assert_psd_all_along(d, n, seed, variant, monkeypatch, threshold):
 
 @pytest.mark.parametrize("variant", ["PA", "PALS"])
 @pytest.mark.parametrize(("d", "threshold"), [(5, 1000), (5, 0), (24, 1000), (24, 0), (48, 40)])
-def test_every_projection_is_eighs(d, threshold, variant, monkeypatch):
-    assert_psd_all_along(d, 250, d, variant, monkeypatch, threshold)
+def test_every_projection_equals_eigh(d, threshold, variant, monkeypatch):
+    assert_every_projection_is_exact(d, 250, d, variant, monkeypatch, threshold)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize(("d", "threshold"), [(5, 1000), (24, 1000), (24, 0), (48, 40), (64, 40)])
-def test_every_projection_is_eighs_for_long(d, threshold, variant, seed, monkeypatch):
-    assert_psd_all_along(d, 4000, seed, variant, monkeypatch, threshold)
+def test_every_projection_equals_eigh_in_a_long_stream(d, threshold, variant, seed, monkeypatch):
+    assert_every_projection_is_exact(d, 4000, seed, variant, monkeypatch, threshold)
 
 
 @pytest.mark.parametrize("d", [3, 50])
-def test_polas_loss_bound(d):
+def test_pola_loss_bound(d):
     """Separable pairs: Σ ℓ² ≤ R (‖M*‖² + (b* - b₁)²) for R ≥ 1 + max ‖v‖⁴."""
     rng = np.random.default_rng(d)
     root = rng.normal(size=(d, d)) / d**0.5
@@ -245,7 +245,7 @@ def test_polas_loss_bound(d):
     V = rng.normal(size=(3000, d)) / d**0.5
     q = np.einsum("nd,de,ne->n", V, best, V)
     middle = np.median(q)
-    # Scale the model until every kept pair is right by the margin 1.
+    # Scale the model until every kept pair has margin 1.
     kept = np.abs(q - middle) > 0.05 * middle
     V, q = V[kept], q[kept]
     sign = np.where(q < middle, 1.0, -1.0)

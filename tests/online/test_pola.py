@@ -1,4 +1,4 @@
-"""POLA against brute force, its bounds, explicit features and its contract."""
+"""POLA against brute force, its bounds, explicit feature maps and the public contract."""
 
 import pickle
 import warnings
@@ -20,7 +20,7 @@ KERNEL_MODELS_DIFFER = {
     "check_scale_equivariance": "the width of an rbf kernel fixes a scale",
 }
 DEGREE_TWO = {"kernel": "poly", "kernel_params": {"degree": 2, "gamma": 1.0, "coef0": 0.0}}
-FORMS = [{}, {"kernel": "linear"}, {"kernel": "rbf"}, DEGREE_TWO, {"kernel": "rbf", "budget": 9}]
+KERNELS = [{}, {"kernel": "linear"}, {"kernel": "rbf"}, DEGREE_TWO, {"kernel": "rbf", "budget": 9}]
 
 
 @parametrize_with_contract(
@@ -32,17 +32,17 @@ def test_contract_with_a_kernel(estimator, check):
     check(estimator)
 
 
-def stream(n=200, d=4, n_rows=60, seed=0):
-    """Rows, pairs of them and answers that no metric can all satisfy."""
+def stream(n=200, d=4, n_samples=60, seed=0):
+    """Samples, pairs of them and judgements that no metric satisfies."""
     random = np.random.default_rng(seed)
-    X, y = random.normal(size=(n_rows, d)), random.integers(3, size=n_rows)
-    first = random.integers(n_rows, size=n)
-    pairs = np.column_stack([first, (first + random.integers(1, n_rows, size=n)) % n_rows])
+    X, y = random.normal(size=(n_samples, d)), random.integers(3, size=n_samples)
+    first = random.integers(n_samples, size=n)
+    pairs = np.column_stack([first, (first + random.integers(1, n_samples, size=n)) % n_samples])
     return X, pairs, y[pairs[:, 0]] == y[pairs[:, 1]]
 
 
 def separable(n=300, d=4, seed=0, margin=1.0):
-    """Rows and pairs that a known (M*, b*) judges right by `margin`."""
+    """Samples and pairs that a known (M*, b*) classifies correctly with `margin`."""
     random = np.random.default_rng(seed)
     L = random.normal(size=(2, d))
     M, b = L.T @ L, 6.0
@@ -55,7 +55,7 @@ def separable(n=300, d=4, seed=0, margin=1.0):
 
 
 def by_brute_force(V, sign, gamma):
-    """The algorithm as it is written, with a full eigendecomposition after every update."""
+    """The algorithm as in the paper, with a full eigendecomposition after every update."""
     M, b, losses = np.zeros((V.shape[1], V.shape[1])), 0.0, []
     for v, y in zip(V, sign, strict=True):
         loss = max(0.0, 1 - y * (b - v @ M @ v))
@@ -105,11 +105,11 @@ def test_squared_losses_are_bounded_on_separable_pairs(gamma, seed):
 
 
 @pytest.mark.parametrize("gamma", [0.0, 1.0])
-@pytest.mark.parametrize("form", [{}, {"kernel": "linear"}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"kernel": "linear"}], ids=str)
 @pytest.mark.parametrize("beta", [0.3, 0.7])
-def test_batch_ends_with_a_model_that_separates(gamma, form, beta):
+def test_batch_converges_to_a_separating_model(gamma, options, beta):
     X, pairs, same, *_ = separable(n=60, d=3)
-    model = lw.POLA(gamma, **form, beta=beta, scale=1.0, max_iter=5000, random_state=0)
+    model = lw.POLA(gamma, **options, beta=beta, scale=1.0, max_iter=5000, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.fit_pairs(X, pairs, same)
@@ -148,7 +148,7 @@ def test_batch_learns_only_from_losses_above_beta():
     assert model.update_bound_ == np.inf
 
 
-def test_batch_gives_up_on_equal_points_marked_different():
+def test_batch_stops_on_equal_points_marked_dissimilar():
     X = np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 1.0]])
     with pytest.warns(ConvergenceWarning, match="loss of 2"):
         model = lw.POLA(max_iter=1000).fit_pairs(X, [[0, 1], [0, 2]], [False, True])
@@ -158,15 +158,15 @@ def test_batch_gives_up_on_equal_points_marked_different():
 
 @pytest.mark.parametrize("scale", [1.0, "auto"])
 @pytest.mark.parametrize(
-    ("form", "explicit"),
+    ("options", "explicit"),
     [({"kernel": "linear"}, np.asarray), (DEGREE_TWO, degree_two)],
     ids=["linear", "degree 2"],
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_kernel_equals_explicit_features(form, explicit, scale):
+def test_kernel_equals_explicit_features(options, explicit, scale):
     X, pairs, same = stream()
     F = explicit(X)
-    kernel = lw.POLA(0.5, **form, scale=scale, max_iter=4, random_state=0)
+    kernel = lw.POLA(0.5, **options, scale=scale, max_iter=4, random_state=0)
     plain = lw.POLA(0.5, scale=scale, max_iter=4, random_state=0)
     kernel.fit_pairs(X, pairs, same).partial_fit_pairs(X, pairs[:50], same[:50])
     plain.fit_pairs(F, pairs, same).partial_fit_pairs(F, pairs[:50], same[:50])
@@ -180,10 +180,10 @@ def test_kernel_equals_explicit_features(form, explicit, scale):
     assert kernel.components_.shape == (F.shape[1], F.shape[1])
 
 
-@pytest.mark.parametrize("form", FORMS, ids=str)
-def test_many_equals_one_by_one(form):
+@pytest.mark.parametrize("options", KERNELS, ids=str)
+def test_many_equals_one_by_one(options):
     X, pairs, same = stream(n=300)
-    many, few, one = lw.POLA(**form), lw.POLA(**form), lw.POLA(**form)
+    many, few, one = lw.POLA(**options), lw.POLA(**options), lw.POLA(**options)
     many.partial_fit_pairs(X, pairs, same)
     for part in np.array_split(np.arange(300), 7):
         few.partial_fit_pairs(X, pairs[part], same[part])
@@ -198,10 +198,10 @@ def test_many_equals_one_by_one(form):
         assert other.cumulative_loss_ == pytest.approx(one.cumulative_loss_)
 
 
-@pytest.mark.parametrize("form", FORMS, ids=str)
-def test_forms_of_the_distance_agree(form):
+@pytest.mark.parametrize("options", KERNELS, ids=str)
+def test_distance_methods_agree(options):
     X, pairs, same = stream()
-    model = lw.POLA(**form).partial_fit_pairs(X, pairs, same)
+    model = lw.POLA(**options).partial_fit_pairs(X, pairs, same)
     A, B = np.random.default_rng(1).normal(size=(2, 20, 4))
     expected = model.pair_distance(A, B)
     mapped = model.transform(A) - model.transform(B)
@@ -222,7 +222,7 @@ def test_kernel_model_is_over_its_basis():
         model.mahalanobis_matrix()
 
 
-def test_a_plain_function_does_not_follow_what_is_learned_later():
+def test_get_metric_is_independent_of_later_updates():
     X, pairs, same = stream()
     model = lw.POLA(kernel="rbf").partial_fit_pairs(X, pairs[:5], same[:5])
     metric = model.get_metric()
@@ -232,7 +232,7 @@ def test_a_plain_function_does_not_follow_what_is_learned_later():
     assert metric(X[0], X[1]) == before != model.get_metric()(X[0], X[1])
 
 
-def test_kernel_model_of_equal_points_knows_no_direction():
+def test_kernel_model_of_equal_points_has_no_direction():
     model = lw.POLA(kernel="rbf")
     assert model.learn_pair([1.0, 2.0], [1.0, 2.0], False) == 1.0
     assert model.n_updates_ == 0
@@ -242,7 +242,7 @@ def test_kernel_model_of_equal_points_knows_no_direction():
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_kernel_distances_do_not_depend_on_where_the_origin_is(kernel):
+def test_kernel_distances_are_translation_invariant(kernel):
     X, pairs, same = stream()
     near = lw.POLA(kernel=kernel).partial_fit_pairs(X, pairs, same)
     far = lw.POLA(kernel=kernel).partial_fit_pairs(X + 1e6, pairs, same)
@@ -251,13 +251,13 @@ def test_kernel_distances_do_not_depend_on_where_the_origin_is(kernel):
     )
 
 
-def test_only_pairs_that_teach_something_enter_the_basis():
+def test_only_updates_extend_the_basis():
     X, pairs, same, *_ = separable(d=2)
     model = lw.POLA(kernel="rbf").partial_fit_pairs(X, pairs, same)
     assert model._state.basis.count <= model.n_updates_ < len(pairs)
 
 
-def test_another_kernel_is_for_the_next_fit():
+def test_changed_kernel_takes_effect_in_the_next_fit():
     X, pairs, same = stream()
     model = lw.POLA(kernel="rbf").partial_fit_pairs(X, pairs, same)
     before = model.transform(X)
@@ -271,7 +271,7 @@ def own_rbf(A, B, width=1.0):
     return np.exp(-np.square(A[:, None] - B).sum(axis=2) / width)
 
 
-def test_a_function_is_a_kernel_too(tmp_path):
+def test_callable_kernel(tmp_path):
     X, pairs, same = stream()
     own = lw.POLA(kernel=own_rbf, kernel_params={"width": 2.0}).partial_fit_pairs(X, pairs, same)
     ours = lw.POLA(kernel="rbf", kernel_params={"gamma": 0.5}).partial_fit_pairs(X, pairs, same)
@@ -284,10 +284,10 @@ def test_a_function_is_a_kernel_too(tmp_path):
         own.save(tmp_path / "model.safetensors")
 
 
-@pytest.mark.parametrize("form", FORMS, ids=str)
-def test_save_load_continue_gives_the_same_bits(form, tmp_path):
+@pytest.mark.parametrize("options", KERNELS, ids=str)
+def test_save_load_continue_gives_the_same_bits(options, tmp_path):
     X, pairs, same = stream(n=300)
-    straight = lw.POLA(**form, record_every=7).partial_fit_pairs(X, pairs[:150], same[:150])
+    straight = lw.POLA(**options, record_every=7).partial_fit_pairs(X, pairs[:150], same[:150])
     straight.save(tmp_path / "model.safetensors")
     resumed = lw.load(tmp_path / "model.safetensors")
     for model in (straight, resumed):
@@ -299,15 +299,15 @@ def test_save_load_continue_gives_the_same_bits(form, tmp_path):
     assert resumed.b_ == straight.b_
 
 
-@pytest.mark.parametrize("form", FORMS, ids=str)
-def test_refused_events_change_nothing(form):
+@pytest.mark.parametrize("options", KERNELS, ids=str)
+def test_invalid_events_leave_the_model_unchanged(options):
     X, pairs, same = stream()
-    model = lw.POLA(**form).partial_fit_pairs(X, pairs[:100], same[:100])
+    model = lw.POLA(**options).partial_fit_pairs(X, pairs[:100], same[:100])
     before = deepcopy(vars(model))
-    spoiled = X.copy()
-    spoiled[pairs[-1, 0], 1] = np.nan
+    invalid = X.copy()
+    invalid[pairs[-1, 0], 1] = np.nan
     zero = np.zeros(4)
-    assert_raises_clear_error(lambda: model.partial_fit_pairs(spoiled, pairs, same), "NaN")
+    assert_raises_clear_error(lambda: model.partial_fit_pairs(invalid, pairs, same), "NaN")
     assert_raises_clear_error(
         lambda: model.learn_pair([0.0, np.nan, 0.0, 0.0], zero, True), "A pair differs"
     )
@@ -347,18 +347,18 @@ def test_errors_of_parameters(params, words):
     events=st.lists(
         st.tuples(st.integers(0, 9), st.integers(0, 9), st.booleans()), min_size=1, max_size=60
     ),
-    form=st.sampled_from(FORMS),
+    options=st.sampled_from(KERNELS),
     gamma=st.sampled_from([0.0, 1.0]),
 )
-def test_any_stream_leaves_a_metric(events, form, gamma):
-    """Repeated, contradicting and equal pairs, in any order; and the plain form is brute force."""
+def test_metric_stays_positive_semidefinite_for_any_stream(events, options, gamma):
+    """Repeated, contradicting and equal pairs, in any order."""
     X = np.random.default_rng(0).normal(size=(10, 3)).round(1)
-    model = lw.POLA(gamma, **form)
+    model = lw.POLA(gamma, **options)
     losses = [model.learn_pair(X[i], X[j], same) for i, j, same in events]
     assert np.isfinite(losses).all()
     assert np.linalg.eigvalsh(model._state.dense())[0] >= -1e-9
     assert np.isfinite(model.pair_distance(X, X[::-1])).all()
-    if form in ({}, {"kernel": "linear"}):
+    if options in ({}, {"kernel": "linear"}):
         V = np.array([X[i] - X[j] for i, j, _ in events])
         expected = by_brute_force(V, [1 if same else -1 for *_, same in events], gamma)[2]
         np.testing.assert_allclose(losses, expected, rtol=1e-7, atol=1e-8)

@@ -1,4 +1,4 @@
-"""Dict features, and river's pipelines where river is installed."""
+"""Dicts of features, and river's pipelines where river is installed."""
 
 import sys
 
@@ -39,7 +39,7 @@ def test_dicts_are_rows_in_sorted_order(events):
     assert list(mapped.values()) == plain.transform(A)[0].tolist()
 
 
-def test_labelled_rows_meet_the_memory(events):
+def test_labelled_samples_are_paired_with_the_memory(events):
     rows, labels = events[0][:, 0], events[1]
     stream, plain = PairStream(lw.PAMetric(memory=3)), lw.PAMetric(memory=3)
     for row, label in zip(rows, labels, strict=True):
@@ -49,7 +49,7 @@ def test_labelled_rows_meet_the_memory(events):
     assert stream.model.n_events_ == plain.n_events_
 
 
-def test_bad_events_are_sentences():
+def test_invalid_events_raise_clear_errors():
     stream = PairStream(lw.PAMetric())
     one = {"a": 1.0}
     with pytest.raises(ValueError, match="is not fitted yet"):
@@ -72,7 +72,7 @@ def test_bad_events_are_sentences():
     assert stream.model.n_events_ == 1
 
 
-def test_without_river_a_pipeline_step_says_so(monkeypatch):
+def test_pipeline_step_without_river_raises_a_clear_error(monkeypatch):
     monkeypatch.setitem(sys.modules, "river", None)
     monkeypatch.setitem(sys.modules, "river.base", None)
     with pytest.raises(ImportError, match="pip install river"):
@@ -119,7 +119,7 @@ def test_labelled_dicts_are_rows_in_sorted_order():
         assert stream.predict_one(as_dict(row)) == plain.predict(row[order][None])[0]
 
 
-def test_refused_labelled_dicts_decide_nothing():
+def test_invalid_labelled_dicts_set_no_columns():
     stream = ClassifierStream(lw.PA())
     with pytest.raises(ValueError, match="NaN"):
         stream.learn_one({"z": np.nan}, True)
@@ -148,7 +148,7 @@ def test_classifier_in_a_river_pipeline():
     assert stream.model.n_events_ == 300
 
 
-def test_without_river_a_classifier_step_says_so(monkeypatch):
+def test_classifier_step_without_river_raises_a_clear_error(monkeypatch):
     monkeypatch.setitem(sys.modules, "river", None)
     monkeypatch.setitem(sys.modules, "river.base", None)
     with pytest.raises(ImportError, match="pip install river"):

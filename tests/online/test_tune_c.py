@@ -1,4 +1,4 @@
-"""tune_C against running every C alone."""
+"""tune_C against separate fits for each C."""
 
 import numpy as np
 import pytest
@@ -18,20 +18,22 @@ def iris():
     return X, y, pairs, same
 
 
-def alone(model, C, X, pairs, same):
+def separate_fit(model, C, X, pairs, same):
     return clone(model).set_params(C=C, max_iter=1, shuffle=False).fit_pairs(X, pairs, same)
 
 
 @pytest.mark.parametrize("psd", ["end", "each", 7])
 @pytest.mark.parametrize("variant", ["PA-I", "PA-II", "PALS"])
-def test_every_value_as_if_alone(iris, variant, psd):
+def test_each_value_equals_a_separate_fit(iris, variant, psd):
     X, _, pairs, same = iris
     for dtype, extra in ((np.float64, {}), (np.float32, {"scale": 0.5}), (np.float64, {"C": 9.0})):
         model = lw.PAMetric(variant=variant, psd=psd, **extra)
         tuned = tune_C(model, X.astype(dtype), pairs, same)
         assert isinstance(tuned, TunedC)
         np.testing.assert_allclose(tuned.Cs, np.logspace(-4, 2, 13))
-        losses = [alone(model, C, X.astype(dtype), pairs, same).cumulative_loss_ for C in tuned.Cs]
+        losses = [
+            separate_fit(model, C, X.astype(dtype), pairs, same).cumulative_loss_ for C in tuned.Cs
+        ]
         np.testing.assert_allclose(tuned.losses, losses, rtol=1e-10)
         assert tuned.Cs[np.argmin(losses)] == tuned.C
         assert tuned.accuracies is None
@@ -48,17 +50,17 @@ def test_many_features(d):
         model = lw.PAMetric(psd=psd)
         tuned = tune_C(model, X, pairs, same, Cs=[10.0, 0.01])
         assert tuned.Cs.tolist() == [0.01, 10.0]
-        losses = [alone(model, C, X, pairs, same).cumulative_loss_ for C in tuned.Cs]
+        losses = [separate_fit(model, C, X, pairs, same).cumulative_loss_ for C in tuned.Cs]
         np.testing.assert_allclose(tuned.losses, losses, rtol=1e-10)
 
 
-def test_by_neighbours(iris):
+def test_knn_criterion(iris):
     X, y, pairs, same = iris
     names = np.array(["setosa", "versicolor", "virginica"])[y]
     model, Cs = lw.PAMetric(variant="PA-II"), [1e-3, 0.1, 10.0]
     tuned = tune_C(model, X, pairs, same, Cs=Cs, criterion="knn", y=names, n_jobs=1)
     for C, accuracy, k in zip(Cs, tuned.accuracies, tuned.n_neighbors, strict=True):
-        Z = alone(model, C, X, pairs, same).transform(X)
+        Z = separate_fit(model, C, X, pairs, same).transform(X)
         right = {}
         for n_neighbors in {int(k), 1, 25}:
             right[n_neighbors] = sum(
@@ -71,7 +73,7 @@ def test_by_neighbours(iris):
     assert tuned.Cs[tuned.accuracies.argmax()] == tuned.C
 
 
-def test_bad_input_is_a_sentence(iris):
+def test_invalid_input_raises_clear_errors(iris):
     X, y, pairs, same = iris
     model = lw.PAMetric()
     for words, call in [

@@ -1,6 +1,6 @@
-"""Online learners for river: events are dicts of features, one at a time.
+"""Adapters of the online learners to river, where a sample is a dict of features.
 
-river itself is needed only by `pipeline_step`.
+Only `pipeline_step` needs river to be installed.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ Columns = tuple[Hashable, ...]
 
 
 class PairStream:
-    """Learn a metric from dicts, in pairs or with labels, and map dicts with it.
+    """Online metric learning from dicts of features, in pairs or with labels.
 
     The features of the first event, in sorted order, become the columns. Later a missing feature
-    is 0, and a new one is an error: the metric has no entry for it.
+    counts as 0, and a new one raises an error.
 
     Parameters
     ----------
     model : online metric learner
-        A `PAMetric`, say; it learns in place.
+        For example `PAMetric`; it is updated in place.
 
     Attributes
     ----------
     features : tuple or None
-        The columns, once the first event has come.
+        Names of the columns; None before the first event.
 
     Examples
     --------
@@ -53,15 +53,15 @@ class PairStream:
         self.features: Columns | None = None
 
     def learn_one(self, x: tuple[Features, Features] | Features, y: Any) -> None:
-        """Learn from one event.
+        """Update the model with one event.
 
         Parameters
         ----------
         x : pair of dicts, or dict
-            Two sides of a pair; or one labelled row, which is paired with the last
-            ``model.memory`` ones.
+            The two samples of a pair; or one labelled sample, which is paired with the last
+            ``model.memory`` samples.
         y : bool, or label
-            Whether the two are alike; or the row's label.
+            Whether the pair is similar; or the label of the sample.
         """
         sides = (x,) if isinstance(x, Mapping) else _sides(x)
         columns = self.features or _sorted({name for side in sides for name in side})
@@ -70,19 +70,19 @@ class PairStream:
             self.model.partial_fit(rows[0][None], np.array([y]))
         else:
             self.model.learn_pair(rows[0], rows[1], y)
-        self.features = columns  # only now: a refused event decides nothing
+        self.features = columns  # only now: an event that raises an error must not set them
 
     def predict_one(self, x: tuple[Features, Features]) -> bool:
-        """Return whether the two dicts of the pair are alike."""
+        """Predict whether the two dicts of a pair are similar."""
         if self.features is None:
             raise ValueError("This PairStream is not fitted yet: call learn_one first.")
         first, second = (_row(side, self.features)[None] for side in _sides(x))
         return bool(self.model.predict_pairs(first, second)[0])
 
     def transform_one(self, x: Features) -> dict[int, float]:
-        """Return where the metric maps a dict: Euclidean distances there are the learned ones.
+        """Map a dict to where the Euclidean distance is the learned one.
 
-        Before the first event that is the dict's own values, in sorted order.
+        Before the first event, return the values of the dict in the order of its sorted keys.
         """
         if self.features is None:
             return dict(enumerate(_row(x, _sorted(x)).tolist()))
@@ -90,7 +90,7 @@ class PairStream:
         return dict(enumerate(mapped.tolist()))
 
     def pipeline_step(self) -> Any:
-        """Return a supervised transformer for river's pipelines that learns into this stream."""
+        """Return a supervised transformer for river's pipelines, which updates this model."""
         base: Any = _river()
 
         class MetricStep(base.SupervisedTransformer):  # type: ignore[misc]
@@ -107,23 +107,23 @@ class PairStream:
 
 
 class ClassifierStream:
-    """Learn a classifier from dicts with labels, and classify dicts with it.
+    """Online classification of dicts of features.
 
     The features of the first event, in sorted order, become the columns. Later a missing feature
-    is 0, and a new one is an error: the classifier has no weight for it.
+    counts as 0, and a new one raises an error.
 
     Parameters
     ----------
     model : online classifier
-        An `AROW`, say; it learns in place.
+        For example `AROW`; it is updated in place.
     classes : array-like, optional
-        All labels that will ever come; not needed for two that are -1 and 1, 0 and 1, or False
-        and True.
+        All labels of the stream. They may be left out if the labels are -1 and 1, 0 and 1, or
+        False and True.
 
     Attributes
     ----------
     features : tuple or None
-        The columns, once the first event has come.
+        Names of the columns; None before the first event.
 
     Examples
     --------
@@ -142,19 +142,19 @@ class ClassifierStream:
         self.features: Columns | None = None
 
     def learn_one(self, x: Features, y: Any) -> None:
-        """Learn from one labelled dict."""
+        """Update the model with one labelled dict."""
         columns = self.features or _sorted(x)
         self.model.learn_one(_row(x, columns), y, classes=self.classes)
-        self.features = columns  # only now: a refused event decides nothing
+        self.features = columns  # only now: an event that raises an error must not set them
 
     def predict_one(self, x: Features) -> Any:
-        """Return the label of a dict; None before the first event."""
+        """Predict the label of a dict; None before the first event."""
         if self.features is None:
             return None
         return self.model.predict(_row(x, self.features)[None])[0].item()
 
     def decision_one(self, x: Features) -> dict[Any, float]:
-        """Return scores by class: of two classes that of the second; {} before the first event."""
+        """Return the scores by class, of two classes only the second; {} before the first event."""
         if self.features is None:
             return {}
         scores = np.atleast_1d(self.model.decision_function(_row(x, self.features)[None])[0])
@@ -162,7 +162,7 @@ class ClassifierStream:
         return dict(zip(classes[-len(scores) :], scores.tolist(), strict=True))
 
     def pipeline_step(self) -> Any:
-        """Return a classifier for river's pipelines that learns into this stream."""
+        """Return a classifier for river's pipelines, which updates this model."""
         base: Any = _river()
 
         class ClassifierStep(base.Classifier):  # type: ignore[misc]
@@ -186,7 +186,7 @@ def _river() -> Any:
     try:
         return import_module("river.base")
     except ImportError:
-        raise ImportError("A step of a river pipeline needs river: pip install river") from None
+        raise ImportError("A step of a river pipeline needs river: pip install river.") from None
 
 
 def _sorted(names: Any) -> Columns:
@@ -197,7 +197,7 @@ def _row(x: Features, columns: Columns) -> FloatArray:
     unknown = [name for name in x if name not in columns]
     if unknown:
         raise ValueError(
-            f"The feature {unknown[0]!r} is new, but only those of the first event can be used: "
+            f"The feature {unknown[0]!r} is new, but only those of the first event are allowed: "
             f"{', '.join(map(repr, columns))}."
         )
     return np.array([x.get(name, 0.0) for name in columns], dtype=np.float64)
