@@ -292,7 +292,7 @@ def test_early_stopping(monkeypatch):
 
 def test_the_convergence_warning_has_the_gap(small):
     X, y, *_ = small
-    with pytest.warns(ConvergenceWarning, match=r"max_iter=2 .*at most 0\.\d+ of the objective"):
+    with pytest.warns(ConvergenceWarning, match=r"max_iter=2 .*relative duality gap 0\.\d+"):
         model = lw.LMNN(max_iter=2, tol=1e-6).fit(X, y)
     assert not model.converged_
     assert model.n_iter_ == 2
