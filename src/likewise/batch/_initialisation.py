@@ -29,7 +29,7 @@ def init_rule(*words: str) -> Rule:
 
 def initial_components(
     owner: str,
-    init: Any,
+    init: str | Array,
     n_components: int | None,
     X: Array,
     codes: IndexArray | None,
@@ -42,16 +42,16 @@ def initial_components(
     ``"auto"`` is the identity, or the leading principal axes if fewer components are wanted, scaled
     so that the mean square of a feature is 1: all that follows then does not depend on the units of
     X. ``"identity"`` and ``"pca"`` are the same in the units of X. ``"fda"`` has Fisher's
-    directions first. An L of the user's also says how many components there are.
+    directions first. An L of the user's also says how many components there are. `init` is what
+    `checked_init` returned.
 
     `codes` are None where there are no labels; `columns` says what the columns of X are.
     """
     n_features = X.shape[1]
     check_n_components(owner, n_components, n_features, f"the {columns}")
-    given = checked_init(init, labelled=codes is not None)
-    if given is not None:
-        _check_shape(given, n_components, n_features, columns)
-        return given
+    if not isinstance(init, str):
+        _check_shape(init, n_components, n_features, columns)
+        return init
     count = n_components or n_features
     if init == "fda" and codes is not None:
         return _discriminants(X, codes, n_jobs)[:count]
@@ -62,14 +62,14 @@ def initial_components(
     return start / rms_scale(X) if init == "auto" else start
 
 
-def checked_init(init: Any, *, labelled: bool) -> Array | None:
-    """Return the user's own L, in float64, or None if `init` is a word that can be followed."""
+def checked_init(init: Any, *, labelled: bool) -> str | Array:
+    """Return `init` if it is a name that can be used here, else the matrix L in float64."""
     if isinstance(init, str):
         if init == "fda" and not labelled:
             raise ValueError(
                 "init='fda' needs labels, but triplets have none; 'pca' or 'identity' will do."
             )
-        return None
+        return init
     start = table_of_numbers(init, "init").copy()
     if not np.isfinite(start).all():
         raise ValueError("init holds NaN or infinity, but only finite numbers are allowed.")

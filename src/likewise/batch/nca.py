@@ -19,7 +19,7 @@ from likewise._runtime.validation import (
     one_of,
 )
 from likewise.base import MetricLearner, fitting
-from likewise.batch._initialisation import init_rule, initial_components, rms_scale
+from likewise.batch._initialisation import checked_init, init_rule, initial_components, rms_scale
 from likewise.objectives import NCAObjective, SoftmaxNeighbours
 from likewise.solvers import adam, lbfgs
 
@@ -146,9 +146,8 @@ class NCA(MetricLearner):
             The fitted metric.
         """
         X, codes, _ = check_labelled(self, X, y)
-        start = initial_components(
-            "NCA", self.init, self.n_components, X, codes, n_jobs=self.n_jobs
-        )
+        init = checked_init(self.init, labelled=True)
+        start = initial_components("NCA", init, self.n_components, X, codes, n_jobs=self.n_jobs)
         # Solved in units in which the features are about 1, as entries of L then are, too.
         size = rms_scale(X)
         rows = SoftmaxNeighbours.of(X, codes, self.n_jobs, size=size)

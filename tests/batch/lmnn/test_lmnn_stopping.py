@@ -8,7 +8,7 @@ from lmnn_oracles import by_the_formula, loop_objective, overlapping
 from sklearn.exceptions import ConvergenceWarning
 
 import likewise as lw
-from likewise._loops import common
+from likewise._loops.distances import types
 from likewise.batch.lmnn import impostors
 from likewise.batch.lmnn.impostors import LabelledImpostorSearch
 from likewise.batch.lmnn.matrix_problem import LMNNMatrixProblem
@@ -120,8 +120,8 @@ def test_the_objective_of_duplicates_in_different_classes(few_pairs):
 
 def test_more_pairs_than_fit_in_memory(few_pairs, monkeypatch):
     few_pairs(60)
-    monkeypatch.setattr(common, "free_memory", lambda: 70 * common.BYTES_PER_PAIR)
-    monkeypatch.setattr(common, "UNCHECKED_BYTES", 0)
+    monkeypatch.setattr(types, "free_memory", lambda: 70 * types.BYTES_PER_PAIR)
+    monkeypatch.setattr(types, "UNCHECKED_BYTES", 0)
     with pytest.raises(MemoryError, match=r"pairs of rows of different classes .*; learn from few"):
         lw.LMNN().fit(*duplicated())
 

@@ -375,10 +375,10 @@ class LMNN(KernelMetric):
 
     def _check_init(self, n_samples: int, n_features: int, *, labelled: bool) -> str | Array:
         """Check `init` and `n_components` as far as possible before a kernel is computed."""
-        given = checked_init(self.init, labelled=labelled)
+        init = checked_init(self.init, labelled=labelled)
         limit = self._max_components(n_samples, n_features, self.budget)
         check_n_components("LMNN", self.n_components, *limit)
-        return str(self.init) if given is None else given
+        return init
 
     def _initial_components(
         self, X: Array, supervision: Supervision, init: str | Array, space: KernelSpace | None
