@@ -176,7 +176,7 @@ def test_bad_energies_are_refused():
             with pytest.raises(ValueError, match="rise from 0 to the number of columns"):
                 loop(distances, np.array(wrong), radii)
     for radii in (np.ones((1, 2, 1)), np.ones((2, 3, 1)), np.ones((2, 2, 0))):
-        with pytest.raises(ValueError, match="radii must have a row a row"):
+        with pytest.raises(ValueError, match="radii must have one row per row"):
             compiled.invader_hinges(distances, start, radii)
-    with pytest.raises(ValueError, match="radii must have a column a column"):
+    with pytest.raises(ValueError, match="radii must have one column per column"):
         compiled.invaded_hinges(distances, start, np.ones((1, 2)))

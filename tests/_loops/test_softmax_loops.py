@@ -154,7 +154,7 @@ def test_what_is_negligible_is_nothing(instructions, far):
 @needs_native
 def test_bad_shapes_are_refused():
     anchors = np.zeros(2, np.int64)
-    with pytest.raises(ValueError, match="one value a column"):
+    with pytest.raises(ValueError, match="one value per column"):
         compiled.softmax_rows(
             np.zeros((2, 3)), np.zeros(2), anchors, anchors, anchors + 1, np.zeros(3), gains=True
         )
@@ -169,9 +169,9 @@ def test_bad_shapes_are_refused():
         where, sums = (anchors, anchors, own_stop, columns), np.zeros((2, width))
         compiled.near_softmax(screen, 0.0, points, summed, *where, sums, returned, gains=True)
 
-    with pytest.raises(ValueError, match="points, summed and columns must have one row a column"):
+    with pytest.raises(ValueError, match="points, summed and columns must have one row per column"):
         near(rows=2)
-    with pytest.raises(ValueError, match="sums must have a row a row of screen"):
+    with pytest.raises(ValueError, match="sums must have one row per row of screen"):
         near(width=3)
     with pytest.raises(ValueError, match="returned must have the shape of points"):
         near(returned=np.zeros((3, 3)))

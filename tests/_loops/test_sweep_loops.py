@@ -109,9 +109,9 @@ def test_bad_shapes_are_refused():
             np.eye(3), np.zeros((2, 2)), floats, floats, floats, share=0.5, softness=1.0
         )
     args, options = margin_case(3, True)()
-    with pytest.raises(IndexError, match="order must have numbers of constraints"):
+    with pytest.raises(IndexError, match="order must hold numbers of constraints"):
         compiled.margin_sweep(*args[:-1], np.array([50]), **options)
     with pytest.raises(IndexError, match="plus and minus must be row numbers"):
         compiled.margin_sweep(*args[:3], args[3] + 30, *args[4:], **options)
-    with pytest.raises(ValueError, match="one value a constraint"):
+    with pytest.raises(ValueError, match="one value per constraint"):
         compiled.margin_sweep(*args[:5], floats, *args[6:], **options)

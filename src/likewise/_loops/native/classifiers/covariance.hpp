@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "classifiers.hpp"
+#include "classifiers/events.hpp"
 
 namespace likewise {
 

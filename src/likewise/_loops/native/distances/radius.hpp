@@ -29,8 +29,8 @@
 #include <utility>
 #include <vector>
 
-#include "sqdist.hpp"
-#include "tiles.hpp"
+#include "distances/sqdist.hpp"
+#include "distances/tiles.hpp"
 
 namespace likewise {
 

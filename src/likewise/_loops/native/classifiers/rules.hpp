@@ -9,7 +9,8 @@
 #include <cmath>
 #include <cstdint>
 
-#include "pairs_online.hpp"
+#include "instructions.hpp"
+#include "lanes.hpp"
 
 namespace likewise {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "classifier_rules.hpp"
+#include "classifiers/rules.hpp"
 
 namespace likewise {
 

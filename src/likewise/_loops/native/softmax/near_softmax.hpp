@@ -15,7 +15,7 @@
 
 #include "instructions.hpp"
 #include "lanes.hpp"
-#include "softmax.hpp"
+#include "softmax/softmax.hpp"
 
 namespace likewise {
 

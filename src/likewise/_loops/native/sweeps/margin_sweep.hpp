@@ -12,7 +12,8 @@
 #include <vector>
 
 #include "instructions.hpp"
-#include "pairs_online.hpp"
+#include "lanes.hpp"
+#include "lower_blocks.hpp"
 
 namespace likewise {
 

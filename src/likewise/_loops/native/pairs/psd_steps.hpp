@@ -8,7 +8,7 @@
 // vector and t is 1: v of any length then gives numbers that fit.
 #pragma once
 
-#include "pairs_online.hpp"
+#include "pairs/steps.hpp"
 
 namespace likewise {
 

@@ -1,0 +1,185 @@
+// Bindings of the loops over distances.
+
+#include "bindings.hpp"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "distances/laplacian.hpp"
+#include "distances/radius.hpp"
+#include "distances/sqdist.hpp"
+
+NB_MAKE_OPAQUE(likewise::Found)
+
+namespace {
+
+constexpr const char* kRowsWithin = "Row numbers must lie within the array, but some do not.";
+
+void require_int32(int64_t n) {
+    require(n <= std::numeric_limits<int32_t>::max(), "Z must have fewer than 2^31 rows.");
+}
+
+// A scan, with the arrays that it points into.
+template <typename T>
+struct HeldScan {
+    Array<const T, 2> Z;
+    Indices order, group;
+    ConstVector radius2, centre;
+    likewise::RadiusScan<T> scan;
+
+    HeldScan(Array<const T, 2> Z_, Indices order_, Indices group_, ConstVector radius2_,
+             ConstVector centre_, double scale, int64_t limit, bool panelled,
+             const std::string& instructions)
+        : Z(checked(Z_, order_, group_, radius2_, centre_)), order(order_), group(group_),
+          radius2(radius2_), centre(centre_),
+          scan(Z.data(), extent(Z), extent(Z, 1), order.data(), group.data(), radius2.data(),
+               centre.data(), scale, limit, panelled, instructions) {}
+
+    static Array<const T, 2> checked(const Array<const T, 2>& Z, const Indices& order,
+                                     const Indices& group, const ConstVector& radius2,
+                                     const ConstVector& centre) {
+        const int64_t n = extent(Z);
+        require(extent(order) == n && extent(group) == n && extent(radius2) == n,
+                "order, group and radius2 must have one value per row of Z.");
+        require(extent(centre) == extent(Z, 1), "centre must have one value per column of Z.");
+        require_int32(n);
+        require_indices(order, n, kRowsWithin);
+        return Z;
+    }
+};
+
+template <typename T>
+void bind_scan(nb::module_& m, const char* name) {
+    using Scan = HeldScan<T>;
+    nb::class_<Scan>(m, name)
+        .def(nb::init<Array<const T, 2>, Indices, Indices, ConstVector, ConstVector, double,
+                      int64_t, bool, const std::string&>(),
+             array("Z"), array("order"), array("group"), array("radius2"), array("centre"),
+             "scale"_a, "limit"_a, "panelled"_a, "instructions"_a)
+        .def_prop_ro("panels", [](const Scan& s) { return s.scan.panels(); })
+        .def_prop_ro("found", [](const Scan& s) { return s.scan.found(); })
+        .def("first_column_panel",
+             [](const Scan& s, int64_t panel) {
+                 require_slice(panel, panel + 1, s.scan.panels());
+                 return s.scan.first_column_panel(panel);
+             },
+             "panel"_a)
+        .def("rows",
+             [](Scan& s) {
+                 return nb::ndarray<nb::numpy, float, nb::ndim<2>>(
+                     s.scan.rows(), {s.Z.shape(0), s.Z.shape(1)}, nb::find(s));
+             })
+        .def("pack",
+             [](Scan& s, int64_t begin, int64_t end) {
+                 require_slice(begin, end, s.scan.panels());
+                 nb::gil_scoped_release unlocked;
+                 s.scan.pack(begin, end);
+             },
+             "begin"_a, "end"_a)
+        .def("scan_tiles",
+             [](Scan& s, int64_t begin, int64_t end, likewise::Found& found) {
+                 require_slice(begin, end, s.scan.panels());
+                 nb::gil_scoped_release unlocked;
+                 s.scan.scan_tiles(begin, end, found);
+             },
+             "begin"_a, "end"_a, "found"_a)
+        .def("scan_products",
+             [](Scan& s, Array<const float, 2> products, int64_t row, int64_t column,
+                likewise::Found& found) {
+                 require_slice(row, row + extent(products), extent(s.Z));
+                 require_slice(column, column + extent(products, 1), extent(s.Z));
+                 require(column % likewise::kPanel == 0, "column must begin a panel.");
+                 nb::gil_scoped_release unlocked;
+                 s.scan.scan_products(products.data(), row, extent(products), column,
+                                      extent(products, 1), found);
+             },
+             array("products"), "row"_a, "column"_a, "found"_a);
+}
+
+void gather_found(std::vector<likewise::Found*> blocks, Array<int64_t, 1> start,
+                  Array<int64_t, 1> rows, Array<int64_t, 1> cols, Vector sqdist) {
+    const int64_t n = extent(start) - 1;
+    int64_t m = 0;
+    for (const auto* block : blocks) {
+        m += static_cast<int64_t>(block->size());
+        for (const likewise::Pair& pair : *block)
+            if (pair.row >= n) throw nb::index_error("start must have one value per row, plus one.");
+    }
+    require(extent(rows) == m && extent(cols) == m && extent(sqdist) == m,
+            "rows, cols and sqdist must have one value per pair found.");
+    nb::gil_scoped_release unlocked;
+    likewise::gather_found(blocks, n, start.data(), rows.data(), cols.data(), sqdist.data());
+}
+
+void sort_found(Indices start, int64_t begin, int64_t end, Array<int64_t, 1> cols, Vector sqdist) {
+    require_slice(begin, end, extent(start) - 1);
+    require(extent(cols) == extent(sqdist), "cols and sqdist must have the same length.");
+    for (int64_t i = begin; i < end; ++i)
+        require_slice(start.data()[i], start.data()[i + 1], extent(cols));
+    nb::gil_scoped_release unlocked;
+    likewise::sort_found(start.data(), begin, end, cols.data(), sqdist.data());
+}
+
+likewise::Adjacency* make_adjacency(Indices rows, Indices cols, ConstVector weights, int64_t n) {
+    require(extent(rows) == extent(cols), "rows and cols must have the same length.");
+    require(extent(rows) == extent(weights), "weights must have one value per pair.");
+    require_int32(n);
+    require_indices(rows, n, kRowsWithin);
+    require_indices(cols, n, kRowsWithin);
+    nb::gil_scoped_release unlocked;
+    return new likewise::Adjacency(rows.data(), cols.data(), weights.data(), extent(rows), n);
+}
+
+template <typename T>
+void laplacian_rows(Array<const T, 2> Z, const likewise::Adjacency& pairs, int64_t begin,
+                    int64_t end, Array<T, 2> out) {
+    require_slice(begin, end, extent(Z));
+    require(static_cast<int64_t>(pairs.start.size()) == extent(Z) + 1,
+            "pairs must index the rows of Z.");
+    require(same_shape(out, Z), "out must have Z's shape.");
+    nb::gil_scoped_release unlocked;
+    likewise::laplacian_rows(Z.data(), extent(Z, 1), pairs, begin, end, out.data());
+}
+
+template <typename T>
+void pair_sqdist(Array<const T, 2> Z, Array<const T, 2> points, Indices rows, Indices cols,
+                 Vector out) {
+    require(extent(Z, 1) == extent(points, 1), "Z and points must have the same features.");
+    require(extent(rows) == extent(cols), "rows and cols must have the same length.");
+    require(extent(out) == extent(rows), "out must have one value per pair.");
+    require_indices(rows, extent(Z), kRowsWithin);
+    require_indices(cols, extent(points), kRowsWithin);
+    nb::gil_scoped_release unlocked;
+    likewise::pair_sqdist(Z.data(), points.data(), extent(Z, 1), rows.data(), cols.data(), 0,
+                          extent(rows), out.data());
+}
+
+template <typename T>
+void bind_rows(nb::module_& m) {
+    m.def("laplacian_rows", &laplacian_rows<T>, array("Z"), "pairs"_a, "begin"_a, "end"_a,
+          array("out"));
+    m.def("pair_sqdist", &pair_sqdist<T>, array("Z"), array("points"), array("rows"),
+          array("cols"), array("out"));
+}
+
+}  // namespace
+
+void bind_distances(nb::module_& m) {
+    m.attr("PANEL") = likewise::kPanel;
+    m.def("instruction_sets", &likewise::instruction_sets);
+    nb::class_<likewise::Found>(m, "Found").def(nb::init<>());
+    bind_scan<float>(m, "RadiusScanFloat32");
+    bind_scan<double>(m, "RadiusScanFloat64");
+    m.def("gather_found", &gather_found, "blocks"_a, array("start"), array("rows"), array("cols"),
+          array("sqdist"));
+    m.def("sort_found", &sort_found, array("start"), "begin"_a, "end"_a, array("cols"),
+          array("sqdist"));
+    nb::class_<likewise::Adjacency>(m, "Adjacency")
+        .def(nb::new_(&make_adjacency), array("rows"), array("cols"), array("weights"), "n"_a);
+    bind_rows<float>(m);
+    bind_rows<double>(m);
+}
