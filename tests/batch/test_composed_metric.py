@@ -173,7 +173,7 @@ def test_bad_kernels_are_named():
         lw.NCML(kernel=lambda A, B: np.ones(len(A))).fit(X, y)
     with pytest.raises(ValueError, match="The kernel is not symmetric"):
         lw.DoubletSVM(kernel=lambda A, B: A[:, :1] + 2 * B[:, 0]).fit(X, y)
-    with pytest.raises(ValueError, match="not positive semi-definite"):
+    with pytest.raises(ValueError, match="not positive semidefinite"):
         lw.TripletSVM(kernel=lambda A, B: -(A @ B.T)).fit(X, y)
     with pytest.raises(ValueError, match="maps all rows to one point"):
         lw.NCML(kernel=lambda A, B: np.ones((len(A), len(B)))).fit(X, y)

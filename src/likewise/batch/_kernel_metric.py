@@ -1,4 +1,4 @@
-"""Metrics that may be learned in the feature space of a kernel."""
+"""Base class of metric learners with an optional kernel."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from likewise.metric import row_norms
 
 
 class KernelMetric(MetricLearner):
-    """A metric learner whose subclasses may have the parameters `kernel` and `kernel_params`.
+    """A metric learner with the optional parameters `kernel` and `kernel_params`.
 
-    With a kernel they learn from the coordinates of the rows in feature space (`_images`), and
-    new rows are mapped there first. Without one they are linear.
+    With a kernel it learns from the kernel PCA coordinates of the training rows
+    (`_map_to_space`), and maps new rows to these coordinates first. Without one it is linear.
     """
 
     kernel: Any
@@ -29,12 +29,14 @@ class KernelMetric(MetricLearner):
     _space: KernelSpace | None
     _kernel_used: tuple[Any, dict[str, Any]] | None
 
-    def _images(self, X: Array, budget: int | None = None) -> tuple[KernelSpace | None, Array]:
-        """Return the feature space, if there is a kernel, and the rows in it."""
+    def _map_to_space(
+        self, X: Array, budget: int | None = None
+    ) -> tuple[KernelSpace | None, Array]:
+        """Return the feature space and the coordinates of X in it; None and X without a kernel."""
         kernel = getattr(self, "kernel", None)
         if kernel is None:
             return None, X
-        return KernelSpace.spanned_by(X, kernel, self.kernel_params or {}, budget)
+        return KernelSpace.from_rows(X, kernel, self.kernel_params or {}, budget)
 
     def _coordinates(self, X: Array, space: KernelSpace | None) -> Array:
         """Return the coordinates of further rows in `space`, or the rows if there is none."""
@@ -52,8 +54,11 @@ class KernelMetric(MetricLearner):
         most = min(n_samples - 1, budget or n_samples)
         return most, "the budget" if most == budget else "one fewer than rows to learn from"
 
-    def _of_space(self, space: KernelSpace | None) -> dict[str, Any]:
-        """Return what a model has to know of the space: parameters set later are for others."""
+    def _space_attributes(self, space: KernelSpace | None) -> dict[str, Any]:
+        """Return the attributes of a fitted model that describe the space and its kernel.
+
+        They do not change if the parameters are set again after fitting.
+        """
         used = None if space is None else (self.kernel, dict(self.kernel_params or {}))
         return {"_space": space, "_kernel_used": used}
 
@@ -72,8 +77,8 @@ class KernelMetric(MetricLearner):
         if self._space is None:
             return super()._map(X)
         assert self._kernel_used is not None
-        images = self._space.coordinates(X, *self._kernel_used, getattr(self, "n_jobs", None))
-        return np.asarray(super()._map(images), dtype=X.dtype)
+        coordinates = self._space.coordinates(X, *self._kernel_used, getattr(self, "n_jobs", None))
+        return np.asarray(super()._map(coordinates), dtype=X.dtype)
 
     def _map_differences(self, A: Array, B: Array) -> Any:
         return super()._map_differences(A, B) if self._linear else self._map(A) - self._map(B)
@@ -86,11 +91,11 @@ class KernelMetric(MetricLearner):
         for name in ("kernel_params", "budget"):
             if getattr(self, name, None):
                 raise ValueError(
-                    f"{name}={getattr(self, name)!r} needs a kernel, but kernel=None: give one, or "
-                    f"leave {name}=None."
+                    f"{name}={getattr(self, name)!r} needs a kernel, but kernel=None; set a kernel "
+                    f"or {name}=None."
                 )
 
 
-def _distance(mapped: Callable[[Array], Array], first: ArrayLike, second: ArrayLike) -> float:
-    sides = np.asarray([first, second], dtype=np.float64)
-    return float(row_norms(np.diff(mapped(sides), axis=0))[0])
+def _distance(transform: Callable[[Array], Array], first: ArrayLike, second: ArrayLike) -> float:
+    rows = np.asarray([first, second], dtype=np.float64)
+    return float(row_norms(np.diff(transform(rows), axis=0))[0])

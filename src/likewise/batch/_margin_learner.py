@@ -89,7 +89,7 @@ class MarginLearner(KernelMetric):
         self
         """
         X, codes, classes = check_labelled(self, X, y)
-        space, rows = self._images(X)
+        space, rows = self._map_to_space(X)
         return self._learn(X, rows, space, self._constraints(rows, classes[codes]))
 
     def _fit_pairs(self, X: TableLike, pairs: ArrayLike, same: ArrayLike) -> Self:
@@ -101,13 +101,13 @@ class MarginLearner(KernelMetric):
                     f"same is {alike} for every pair, so that all are {word}, but "
                     f"{type(self).__name__} needs pairs that are {other}, too."
                 )
-        space, rows = self._images(X)
+        space, rows = self._map_to_space(X)
         return self._learn(X, rows, space, chosen)
 
     def _fit_triplets(self, X: TableLike, triplets: ArrayLike) -> Self:
         X = check_rows(self, X, reset=True, min_rows=3)
         chosen = as_triplets(triplets, len(X))
-        space, rows = self._images(X)
+        space, rows = self._map_to_space(X)
         return self._learn(X, rows, space, chosen)
 
     def _learn(
@@ -116,7 +116,7 @@ class MarginLearner(KernelMetric):
         matrices, factor = self._matrices(rows, constraints)
         problem = MarginProblem(matrices, self._loss(), float(self.C))
 
-        known = self._of_space(space)
+        known = self._space_attributes(space)
 
         def fitted(M: Array) -> dict[str, Any]:
             return {**known, "components_": (_components(M) * factor).astype(X.dtype)}

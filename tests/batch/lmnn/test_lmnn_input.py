@@ -110,14 +110,14 @@ def test_errors_come_before_the_kernel(options, sentence, monkeypatch):
     def computed(*args, **kwargs):
         raise AssertionError("the kernel was computed")
 
-    monkeypatch.setattr(KernelSpace, "spanned_by", computed)
+    monkeypatch.setattr(KernelSpace, "from_rows", computed)
     X, y = overlapping(9, 2)[0], np.array(["a"] * 5 + ["b"] * 4)
     with pytest.raises(ValueError, match=sentence):
         lw.LMNN(kernel="rbf", **options).fit(X, y)
 
 
 def test_fda_without_labels_is_an_error_before_the_kernel(monkeypatch):
-    monkeypatch.setattr(KernelSpace, "spanned_by", None)
+    monkeypatch.setattr(KernelSpace, "from_rows", None)
     with pytest.raises(ValueError, match="init='fda' needs labels, but triplets have none"):
         lw.LMNN(kernel="rbf", init="fda").fit_triplets(overlapping(9, 2)[0], [[0, 1, 2]])
 

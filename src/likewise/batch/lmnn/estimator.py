@@ -254,7 +254,7 @@ class LMNN(KernelMetric):
             codes, classes, weights, self.validation_fraction, self.n_neighbors, self.random_state
         )
         init = self._check_init(len(train), X.shape[1], labelled=True)
-        space, rows = self._images(X[train] if len(held_out) else X, self.budget)
+        space, rows = self._map_to_space(X[train] if len(held_out) else X, self.budget)
         validation = None
         if len(held_out):
             queries = self._coordinates(X[held_out], space)
@@ -286,7 +286,7 @@ class LMNN(KernelMetric):
         X = check_rows(self, X, reset=True, min_rows=3)
         supervision = TripletSupervision(as_triplets(triplets, len(X)), len(X), self.n_jobs)
         init = self._check_init(len(X), X.shape[1], labelled=False)
-        space, rows = self._images(X, self.budget)
+        space, rows = self._map_to_space(X, self.budget)
         return self._learn(rows, supervision, init, space, X.dtype, n_passes=1)
 
     def _learn(
@@ -307,7 +307,7 @@ class LMNN(KernelMetric):
         objective = selection.objective(data.X, self.push, self.margin, self.n_jobs)
         L = L * best_multiple(objective, selection.search, data.transform(L, self.n_jobs))
         penalty = penalty_towards(L, self.regularization * float(selection.weights.sum()))
-        n_components, n_iter, kernel_state = len(L), 0, self._of_space(space)
+        n_components, n_iter, kernel_state = len(L), 0, self._space_attributes(space)
 
         def attributes(L: Array) -> dict[str, Any]:
             return {**kernel_state, "components_": (L * data.scale).astype(dtype)}
