@@ -24,7 +24,7 @@ from likewise.base import fitting
 from likewise.batch._kernel_metric import KernelMetric
 from likewise.batch._kernel_space import KernelSpace
 from likewise.cones import Cone, Symmetric
-from likewise.constraints import Pairs, Triplets, as_pairs, as_triplets
+from likewise.constraints import Pairs, Triplets, as_pairs, as_triplets, unit_sqdist
 from likewise.losses import DualLoss, Hinge
 from likewise.metric import canonical_components, nearest_psd
 from likewise.objectives import ConstraintMatrices, MarginProblem
@@ -189,18 +189,12 @@ def _components(M: Array) -> Array:
     return np.asarray(np.where((lengths2 > rounding)[:, None], components, 0.0))
 
 
-def _unit_factor(alike: Array, all_of_them: Array) -> float:
-    """Return what makes the median squared length of the *same* pairs 1."""
-    for differences in (alike, all_of_them):
-        largest = float(np.abs(differences).max(initial=0.0))
-        if largest == 0:
-            continue
-        lengths2 = np.square(differences / largest).sum(axis=1)
-        median = float(np.median(lengths2))
-        if median == 0:
-            median = float(np.median(lengths2[lengths2 > 0]))
-        return float(1 / (largest * np.sqrt(median)))
-    return 1.0
+def _unit_factor(similar: Array, every: Array) -> float:
+    """Return the factor of the differences that makes the unit of squared distance 1."""
+    largest = float(np.abs(similar if similar.any() else every).max(initial=0.0)) or 1.0
+    # Divided by the largest entry, for the squares of X might overflow.
+    unit = unit_sqdist(*(np.square(V / largest).sum(axis=1) for V in (similar, every)))
+    return float(1 / (largest * np.sqrt(unit)))
 
 
 def _without_rounding(matrices: ConstraintMatrices) -> ConstraintMatrices:

@@ -12,6 +12,7 @@ from likewise.constraints._from_labels import (
     target_neighbors,
     triplets,
 )
+from likewise.constraints._scale import unit_sqdist
 from likewise.constraints._tuples import Pairs, Triplets, as_pairs, as_triplets
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "random_pairs",
     "target_neighbors",
     "triplets",
+    "unit_sqdist",
 ]

@@ -22,7 +22,7 @@ from likewise._runtime.arrays import Array, BoolArray, FloatArray, IndexArray
 from likewise._runtime.threads import single_threaded_blas
 from likewise._runtime.validation import TableLike, check_finite, check_labelled, check_rows
 from likewise.base import MetricLearner, OnlineLearner, fitting
-from likewise.constraints import Pairs, as_pairs, random_pairs
+from likewise.constraints import Pairs, as_pairs, random_pairs, unit_sqdist
 from likewise.metric import canonical_components
 from likewise.online._history import extended_history, history_entry
 from likewise.online._labels import check_labels
@@ -383,13 +383,10 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
 
 def _auto_scale(squared_lengths: FloatArray, same: BoolArray) -> float:
     """Return the factor that makes the median squared length of the similar pairs 1."""
-    for chosen in (squared_lengths[same], squared_lengths):
-        median = float(np.median(chosen[chosen > 0])) if (chosen > 0).any() else 0.0
-        if median == np.inf:
-            raise ValueError(
-                "Samples of X differ by more than 1e150, but only smaller differences can be "
-                "learned from."
-            )
-        if median:
-            return float(median**-0.5)
-    return 1.0
+    unit = unit_sqdist(squared_lengths[same], squared_lengths)
+    if unit == np.inf:
+        raise ValueError(
+            "Samples of X differ by more than 1e150, but only smaller differences can be "
+            "learned from."
+        )
+    return float(unit**-0.5)

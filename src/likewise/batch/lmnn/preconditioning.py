@@ -12,6 +12,7 @@ from likewise import _loops
 from likewise._numerics.centring import robust_centre
 from likewise._numerics.products import map_rows
 from likewise._runtime.arrays import Array
+from likewise.constraints import unit_sqdist
 from likewise.objectives import GroupedPairs, LargeMargin
 
 _EIGENVALUE_FLOOR = 1e-6  # added to the eigenvalues of the pull, relative to their mean
@@ -58,10 +59,7 @@ class CentredData:
     def _scale_for_unit_median(self, pairs: GroupedPairs, L: Array, n_jobs: int | None) -> float:
         Z = self.transform(L, n_jobs)
         sqdist = _loops.pair_sqdist(Z, pairs.rows, pairs.cols, n_jobs=n_jobs)
-        typical = float(np.median(sqdist))
-        if typical == 0:  # more than half of the pairs are duplicates
-            typical = float(sqdist.mean())
-        return self.scale / float(np.sqrt(typical)) if typical > 0 else self.scale
+        return self.scale / float(np.sqrt(unit_sqdist(sqdist)))
 
     def centre_and_scale(self, X: Array) -> Array:
         """Return other rows with the same centre subtracted, at the same scale."""
