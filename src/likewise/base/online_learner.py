@@ -22,9 +22,9 @@ class OnlineState(Protocol):
 class OnlineLearner(Learner):
     """Base class of estimators that learn from a stream.
 
-    A subclass keeps all that it has learned in ``_state``, which exists from the first event on and
-    counts as `OnlineState` says, and implements `partial_fit`. Saving, loading and going on then
-    gives the same bits as never having stopped.
+    A subclass implements `partial_fit` and keeps all that it has learned in ``_state``, which
+    exists from the first event on and has the counters of `OnlineState`. Then a model that is saved
+    and loaded continues with the same bits.
     """
 
     _state: OnlineState

@@ -48,7 +48,7 @@ from likewise.online._samples import (
 )
 
 _CHUNK = 32_768  # samples learned at a time
-_CHUNK_BYTES = 2**26  # and at most so many bytes of them, dense and in double precision
+_CHUNK_BYTES = 2**26  # upper limit of their size, dense and in double precision
 _SCORE_BLOCK = 4096  # samples scored at a time
 
 

@@ -15,7 +15,7 @@ from likewise._loops.classifiers.types import ClassifierRule, Kind
 from likewise._runtime.arrays import BoolArray, FloatArray, IndexArray
 from likewise._runtime.threads import single_threaded_blas
 
-# Measured: more updates per block make its products faster and its corrections dearer.
+# Measured: more updates per block make its products faster and its corrections slower.
 _BLOCK_UPDATES = 64
 _MAX_SAMPLES = 1024  # samples that are searched for likely updates, at most
 

@@ -1,8 +1,9 @@
 """Online metric learning: the methods and attributes that PAMetric and POLA share.
 
 The path of a batch of pairs: `partial_fit_pairs` checks it, `_learn_pairs` copies the state and
-cuts the batch into chunks, `_update` computes the differences of a chunk, and `learn_differences`
-(``_pair_state.py``) takes the steps.
+cuts the batch into chunks, `_update` computes the differences of a chunk, `learn_differences`
+(``_pair_state.py``) chooses a loop and counts, and `pair_steps` (``_loops/pairs/``) takes the
+steps, whose size is `StepRule.step`.
 """
 
 from __future__ import annotations
@@ -104,8 +105,8 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
     ) -> FloatArray:
         """Update `state` in place with pairs of rows of X.
 
-        Returns the hinge loss of each pair before its update. Losses up to `min_loss` cause no
-        update.
+        Returns the hinge loss of each pair before its update. If `min_loss` is positive, losses up
+        to it cause no update.
         """
         V = self._differences(X, index)
         rule, psd = self._step_rule(), self._projection()

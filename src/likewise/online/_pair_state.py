@@ -43,7 +43,7 @@ class EigenbasisMatrix:
         """Return a PSD matrix in its eigenbasis."""
         values, vectors = eigh(matrix)
         n_features = len(matrix)
-        # More rows make a step dearer and a refresh rarer (measured).
+        # More rows make steps slower and refreshes rarer (measured).
         capacity = round(4 * n_features**0.5)
         return cls(
             vectors,
@@ -314,7 +314,7 @@ def _steps_in_blocks(
 
 
 def _gram_pays(updates: int) -> bool:
-    """Return whether a block with so many updates is faster with its Gram matrix (measured)."""
+    """Return whether the Gram matrix speeds up a block with this many updates (measured)."""
     return updates > _BLOCK_PAIRS // 4
 
 
