@@ -6,6 +6,7 @@ import importlib.util
 import inspect
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -185,3 +186,27 @@ def test_metric_of_the_guide_keeps_the_contract(estimator, check):
 def test_changelog_reads_as_both_markdown_and_restructuredtext():
     changelog = (DOCS.parent / "CHANGELOG.md").read_text(encoding="utf-8")
     assert not re.search(r"^#|^```|\]\(", changelog, flags=re.MULTILINE)
+
+
+def test_the_architecture_names_every_layer_and_only_files_that_exist():
+    page = TEXT["architecture.rst"]
+    project = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    contract, *_ = project["tool"]["importlinter"]["contracts"]
+    layers = [set(layer.split(" : ")) for layer in contract["layers"]]
+    listed = re.findall(r"^   \* - (`.+`)$", page, flags=re.MULTILINE)
+    assert [set(re.findall(r"`(\w+)`", row)) for row in listed] == layers
+    drawing = (DOCS / "_static" / "architecture.svg").read_text(encoding="utf-8")
+    source = DOCS.parent / "src" / "likewise"
+    assert all(name in drawing for names in layers for name in names)
+    files = set(re.findall(r"[\w/]+\.py", page + drawing))
+    assert files
+    missing = {file for file in files if not list(source.rglob(file))}
+    assert not missing
+
+
+def test_the_architecture_names_code_that_exists():
+    names = re.findall(r"^\d\. (.*?)(?=^\d\.|^\S|\Z)", TEXT["architecture.rst"], re.M | re.S)
+    quoted = {name for text in names for name in re.findall(r"`([A-Za-z_.]+)`", text)}
+    source = "\n".join(path.read_text() for path in (DOCS.parent / "src").rglob("*.py"))
+    symbols = {part for name in quoted for part in name.split(".")} - {"py", "batch", "online"}
+    assert not {name for name in symbols if not re.search(rf"\b{name}\b", source)}
