@@ -1,4 +1,4 @@
-"""What solvers in a factor F of FᵀF are tested on: one minimises, the other maximises."""
+"""Test problems for the solvers in a factor F of FᵀF: one minimises, the other maximises."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ class NearestTo:
         self.target, self.sign = target, sign
         self.interrupted_at, self.calls = interrupted_at, 0
 
-    def value_and_slope(self, F):
+    def value_and_matrix_gradient(self, F):
         self.calls += 1
         if self.calls == self.interrupted_at:
             raise KeyboardInterrupt
@@ -30,17 +30,17 @@ def interrupt_everywhere(solver, start, tol, sign):
     solver(whole, start, max_iter=200, tol=tol)
     assert whole.calls > 10
     for call in range(2, whole.calls + 1):
-        told = []
+        values = []
         found = solver(
             NearestTo(symmetric(), sign, interrupted_at=call),
             start,
             max_iter=200,
             tol=tol,
-            watcher=lambda iteration, told=told: told.append(sign * iteration.value),
+            watcher=lambda iteration, values=values: values.append(sign * iteration.value),
         )
         history = sign * found.history["objective"]
         assert found.status in ("interrupted", "converged")
-        assert sign * found.value == history.min() == history[-1] <= min(told, default=np.inf)
-        value = NearestTo(symmetric(), sign).value_and_slope(found.x)[0]
+        assert sign * found.value == history.min() == history[-1] <= min(values, default=np.inf)
+        value = NearestTo(symmetric(), sign).value_and_matrix_gradient(found.x)[0]
         assert found.value == pytest.approx(value, rel=1e-12, abs=1e-12)
         yield found

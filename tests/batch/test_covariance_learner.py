@@ -1,4 +1,4 @@
-"""Shrinkage and `n_components` of the closed forms, against scikit-learn's Ledoit–Wolf."""
+"""Shrinkage and `n_components` of Whitening, RCA and FDA, against scikit-learn's Ledoit–Wolf."""
 
 import numpy as np
 import pytest
@@ -25,10 +25,10 @@ def class_centred(X, y):
     return X - np.stack([X[y == label].mean(axis=0) for label in range(4)])[y]
 
 
-def shrunk_inverse(rows, share):
-    """By the formula: correlations times 1 - share, variances as they are, inverted."""
-    spread = rows.T @ rows / len(rows)
-    return np.linalg.inv((1 - share) * spread + share * np.diag(np.diag(spread)))
+def shrunk_inverse(rows, shrinkage):
+    """By the formula: correlations times 1 - shrinkage, the variances unchanged, inverted."""
+    C = rows.T @ rows / len(rows)
+    return np.linalg.inv((1 - shrinkage) * C + shrinkage * np.diag(np.diag(C)))
 
 
 @pytest.mark.parametrize("shrinkage", [0.3, 1.0, "auto"])
@@ -151,7 +151,7 @@ def test_shrinkage_helps_where_rows_are_few():
 
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize(
-    ("options", "sentence"),
+    ("options", "message"),
     [
         ({"n_components": 9}, r"n_components=9 is too many: \w+ has at most [35] \("),
         ({"n_components": 0}, "n_components=0 is not allowed: .* at least 1"),
@@ -159,7 +159,7 @@ def test_shrinkage_helps_where_rows_are_few():
         ({"shrinkage": "oas"}, "shrinkage='oas' is not allowed"),
     ],
 )
-def test_errors(learner, options, sentence):
+def test_errors(learner, options, message):
     X = np.random.default_rng(0).normal(size=(20, 5))
-    with pytest.raises(ValueError, match=sentence):
+    with pytest.raises(ValueError, match=message):
         learner(**options).fit(X, np.arange(20) % 4)

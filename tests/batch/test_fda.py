@@ -93,8 +93,8 @@ def test_a_doubled_feature_changes_no_distance(data):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("shift", [0.0, 100.0])
-def test_means_on_a_line_give_one_direction(dtype, shift):
-    """Three classes, but their means differ along one axis only: the second row is nothing."""
+def test_collinear_means_give_one_direction(dtype, shift):
+    """Three classes, but their means differ along one axis only: the second row is zero."""
     random = np.random.default_rng(0)
     cloud = random.integers(-50, 50, size=(40, 3)) / 16
     X = np.vstack([cloud + np.array([step, 0, 0]) for step in (0.0, 3.0, 9.0)]) + shift
@@ -128,14 +128,14 @@ def test_float32_stays_float32_and_close(data):
 
 
 @pytest.mark.parametrize(
-    ("X", "y", "sentence"),
+    ("X", "y", "message"),
     [
         ([[0.0], [1.0]], [3, 3], r"y has one class \(3\), but FDA needs at least 2 different"),
-        ([[0.0], [0.0], [1.0]], [0, 0, 1], "FDA needs a class with two different rows"),
+        ([[0.0], [0.0], [1.0]], [0, 0, 1], "FDA needs two different ones in a class"),
         ([[0.0], [2.0], [1.0], [1.0]], [0, 0, 1, 1], "All classes have the same mean, but FDA"),
         ([[0.0], [2.0]], [0, 0, 1], "X has 2 rows but y has 3 labels"),
     ],
 )
-def test_errors(X, y, sentence):
-    with pytest.raises(ValueError, match=sentence):
+def test_errors(X, y, message):
+    with pytest.raises(ValueError, match=message):
         lw.FDA().fit(X, y)

@@ -1,4 +1,4 @@
-"""NCA as a learner: it reaches scikit-learn's objective, skips nothing, and complains clearly."""
+"""NCA as a learner: it reaches scikit-learn's objective, and its errors are clear."""
 
 import warnings
 
@@ -36,14 +36,14 @@ def test_objective_is_the_papers_and_no_worse_than_scikit_learns(load):
     assert ours.objective_ >= value_of(theirs.components_, X, y) * (1 - 1e-4)
 
 
-def test_where_it_converges_the_slope_is_zero():
+def test_where_it_converges_the_gradient_is_zero():
     X, y = standardised(load_iris)
     nca = lw.NCA(regularization=0.01, tol=1e-13, max_iter=1000).fit(X, y)
     assert nca.converged_
     objective = NCAObjective(SoftmaxNeighbours.of(X, y), 0.01)
-    slope = objective.value_and_gradient(nca.components_)[1]
+    gradient = objective.value_and_gradient(nca.components_)[1]
     start = objective.value_and_gradient(np.eye(4))[1]
-    assert np.abs(slope).max() < 1e-4 * np.abs(start).max()
+    assert np.abs(gradient).max() < 1e-4 * np.abs(start).max()
 
 
 def test_history_rises_to_the_objective():
@@ -63,14 +63,14 @@ def test_regularization_keeps_distances_small():
 
 
 @pytest.mark.parametrize("init", ["auto", "identity", "pca", "fda", np.eye(2, 13)], ids=str)
-def test_every_start_leads_somewhere_better(init):
+def test_every_init_improves(init):
     X, y = standardised(load_wine)
     nca = lw.NCA(2, init=init).fit(X, y)
     assert nca.components_.shape == (2, 13)
     assert nca.history_["objective"][0] < nca.objective_ > 170
 
 
-def test_mini_batches_get_about_as_far():
+def test_mini_batches_reach_nearly_the_same_value():
     X, y = standardised(load_wine)
     whole = lw.NCA(2, regularization=1e-3, solver="lbfgs").fit(X, y)
     with warnings.catch_warnings():
@@ -84,8 +84,8 @@ def test_mini_batches_get_about_as_far():
     assert batches.objective_ == pytest.approx(reached, rel=0.02)
 
 
-def test_many_rows_are_learned_in_mini_batches(monkeypatch):
-    monkeypatch.setattr("likewise.batch.nca._MANY_ROWS", 100)
+def test_many_samples_are_learned_in_mini_batches(monkeypatch):
+    monkeypatch.setattr("likewise.batch.nca._MINI_BATCH_SAMPLES", 100)
     X, y = standardised(load_iris)
     with pytest.warns(ConvergenceWarning, match="NCA stopped after max_iter=2 iterations"):
         nca = lw.NCA(max_iter=2, batch_size=50, tol=0, random_state=0).fit(X, y)
@@ -99,7 +99,7 @@ def test_units_of_the_data_do_not_matter():
 
 
 @pytest.mark.parametrize(
-    ("options", "sentence"),
+    ("options", "message"),
     [
         ({"n_components": 5}, r"n_components=5 is too many: NCA has at most 4 \(the features of X"),
         ({"init": "best"}, "init='best' is not allowed: NCA needs one of 'auto', 'identity'"),
@@ -117,7 +117,7 @@ def test_units_of_the_data_do_not_matter():
         ({"batch_size": 0}, "batch_size=0 is not allowed"),
     ],
 )
-def test_errors(options, sentence):
+def test_errors(options, message):
     X, y = load_iris(return_X_y=True)
-    with pytest.raises(ValueError, match=sentence):
+    with pytest.raises(ValueError, match=message):
         lw.NCA(**options).fit(X, y)

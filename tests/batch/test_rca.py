@@ -1,4 +1,4 @@
-"""RCA against a double loop over its formula; its three ways in agree."""
+"""RCA against a double loop over its formula; labels, chunks and pairs agree."""
 
 import warnings
 
@@ -63,14 +63,14 @@ def test_different_pairs_are_not_used(data):
     np.testing.assert_array_equal(more.mahalanobis_matrix(), M)
 
 
-def test_a_class_of_one_row_says_nothing(data):
+def test_a_class_of_one_sample_is_ignored(data):
     X, y = data
     M = lw.RCA().fit(X, y).mahalanobis_matrix()
     lonely = lw.RCA().fit(np.vstack([X, X[:1] + 9]), np.append(y, "d"))
     np.testing.assert_allclose(lonely.mahalanobis_matrix(), M, rtol=1e-12)
 
 
-def test_rows_without_a_group_say_nothing(data):
+def test_samples_without_a_group_are_ignored(data):
     X, _ = data
     X = X[:4]
     M = lw.RCA().fit_chunks(X, [0, 0, 1, 1]).mahalanobis_matrix()
@@ -130,11 +130,14 @@ def test_rca_helps_iris():
 
 
 @pytest.mark.parametrize(
-    ("learn", "sentence"),
+    ("learn", "message"),
     [
         (lambda m, X: m.fit(X, [1, 1, 1, 1]), r"y has one class \(1\), but RCA needs at least 2"),
-        (lambda m, X: m.fit(X, [1, 2, 3, 4]), "Every group has one row, but RCA needs a group"),
-        (lambda m, X: m.fit([[0.0], [0.0], [1.0], [1.0]], [0, 0, 1, 1]), "rows of each group are"),
+        (lambda m, X: m.fit(X, [1, 2, 3, 4]), "Every group has one sample, but RCA needs a group"),
+        (
+            lambda m, X: m.fit([[0.0], [0.0], [1.0], [1.0]], [0, 0, 1, 1]),
+            "samples of each group are",
+        ),
         (lambda m, X: m.fit_pairs(X, [[0, 1]], [False]), "same is False for every pair"),
         (lambda m, X: m.fit_pairs(X, [[0, 4]], [True]), "pairs holds row number 4, but X has rows"),
         (lambda m, X: m.fit_pairs(X, [[0, 0]], [True]), r"pairs\[0\] names row 0 twice"),
@@ -152,13 +155,13 @@ def test_rca_helps_iris():
         (lambda m, X: m.fit_chunks(X, []), "no group of two or more rows"),
     ],
 )
-def test_errors(learn, sentence):
+def test_errors(learn, message):
     X = [[0.0, 1.0], [1.0, 0.0], [2.0, 5.0], [3.0, 3.0]]
-    with pytest.raises(ValueError, match=sentence):
+    with pytest.raises(ValueError, match=message):
         learn(lw.RCA(), X)
 
 
-def test_contradictions_are_counted():
+def test_contradictory_pairs_are_counted():
     X = [[0.0], [1.0], [3.0]]
     with pytest.warns(UserWarning, match="1 pair of rows is marked both same and different"):
         lw.RCA().fit_pairs(X, [[0, 1], [1, 0], [1, 2]], [True, False, True])

@@ -1,9 +1,9 @@
-"""Means, covariances and their inverses against NumPy on paper's formulas, at hostile scales."""
+"""Means, covariances and their inverses against NumPy, also at extreme scales."""
 
 import numpy as np
 import pytest
 
-from likewise.batch._scatter import covariance, group_means, rounding_of, whitener
+from likewise.batch._scatter import covariance, group_means, rounding_errors, whitener
 
 
 @pytest.fixture
@@ -14,14 +14,14 @@ def grouped():
 
 
 @pytest.mark.parametrize("shift", [0.0, 1e6])
-def test_means_are_numpys(grouped, shift, monkeypatch):
+def test_means_match_numpy(grouped, shift, monkeypatch):
     X, groups = grouped
-    monkeypatch.setattr("likewise.batch._scatter._MEAN_ROWS", 64)
+    monkeypatch.setattr("likewise.batch._scatter._BLOCK_ROWS", 64)
     expected = [X[groups == group].mean(axis=0) for group in range(7)]
     np.testing.assert_allclose(group_means(X + shift, groups) - shift, expected, atol=1e-9)
 
 
-def test_a_first_row_far_off_costs_the_other_means_nothing(grouped):
+def test_an_outlying_first_sample_costs_the_other_means_no_digits(grouped):
     X, groups = grouped
     X[0], groups[0] = 1e12, 7
     expected = [X[groups == group].mean(axis=0) for group in range(7)]
@@ -54,8 +54,8 @@ def test_covariance_asks_for_memory_first(monkeypatch):
 
 def test_rounding_is_that_of_the_data():
     X = np.array([[1.0, -8.0], [0.5, 2.0]])
-    np.testing.assert_array_equal(rounding_of(X), [2.0**-52, 2.0**-49])
-    np.testing.assert_array_equal(rounding_of(X.astype(np.float32)), [2.0**-23, 2.0**-20])
+    np.testing.assert_array_equal(rounding_errors(X), [2.0**-52, 2.0**-49])
+    np.testing.assert_array_equal(rounding_errors(X.astype(np.float32)), [2.0**-23, 2.0**-20])
 
 
 def whitened(X):
@@ -73,7 +73,7 @@ def test_whitener_inverts_in_units_sixteen_orders_apart():
     np.testing.assert_allclose((L.T @ L) * units * units[:, None], expected, rtol=1e-8)
 
 
-def test_a_direction_that_only_rounding_fills_is_empty():
+def test_a_direction_of_rounding_errors_gets_weight_zero():
     random = np.random.default_rng(0)
     first = random.normal(size=100)
     X = np.column_stack([first, first + 1.5e-7 * random.normal(size=100)])
@@ -93,11 +93,11 @@ def test_few_rows_give_what_their_covariance_gives(dtype):
 def test_few_rows_ask_for_memory_first(monkeypatch):
     monkeypatch.setattr("likewise._runtime.memory.free_memory", lambda: 1000)
     monkeypatch.setattr("likewise._runtime.memory.UNCHECKED_BYTES", 0)
-    with pytest.raises(MemoryError, match="axes of 3 rows of 40 features needs about"):
+    with pytest.raises(MemoryError, match="axes of 3 samples of 40 features needs about"):
         whitened(np.zeros((3, 40)))
 
 
 @pytest.mark.parametrize("size", [1e-300, 1e-160, 1e160, 1e300])
-def test_squares_that_overflow_or_vanish(size):
+def test_scales_whose_squares_overflow_or_underflow(size):
     X = np.random.default_rng(0).normal(size=(50, 3))
     np.testing.assert_allclose(whitened(X * size) * size, whitened(X), rtol=1e-9, atol=1e-12)

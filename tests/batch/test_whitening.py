@@ -103,15 +103,15 @@ def test_float32_stays_float32_and_close(X):
 
 
 @pytest.mark.parametrize(
-    ("X", "sentence"),
+    ("X", "message"),
     [
         ([[1.0, 2.0], [1.0, 2.0]], "All rows of X are equal, but Whitening needs two different"),
         ([[1.0, 2.0]], "minimum of 2 is required by Whitening"),
         ([[1.0, np.nan], [0.0, 1.0]], r"X contains NaN in 1 row \(first in row 0, column 1\)"),
     ],
 )
-def test_errors(X, sentence):
-    with pytest.raises(ValueError, match=sentence):
+def test_errors(X, message):
+    with pytest.raises(ValueError, match=message):
         lw.Whitening().fit(X)
 
 

@@ -7,11 +7,11 @@ from sklearn.neighbors import NeighborhoodComponentsAnalysis
 from likewise.objectives import NCAObjective, SoftmaxNeighbours, softmax_neighbours
 
 
-def labelled(n_rows=41, n_features=5, seed=0):
+def labelled(n_samples=41, n_features=5, seed=0):
     random = np.random.default_rng(seed)
-    codes = np.concatenate([[0, 0, 1, 1, 2], random.integers(0, 3, n_rows - 5)])
-    codes[-1] = 3  # a class of one row
-    return random.normal(size=(n_rows, n_features)) + codes[:, None] / 2, codes
+    codes = np.concatenate([[0, 0, 1, 1, 2], random.integers(0, 3, n_samples - 5)])
+    codes[-1] = 3  # a class of one sample
+    return random.normal(size=(n_samples, n_features)) + codes[:, None] / 2, codes
 
 
 def by_loops(X, codes, L):
@@ -25,8 +25,8 @@ def by_loops(X, codes, L):
     return p
 
 
-def slope_by_loops(X, codes, L, p):
-    """The paper's eq. 5, with the sign of a minimum."""
+def gradient_by_loops(X, codes, L, p):
+    """The paper's eq. 5, with the sign of a minimisation."""
     same = codes[:, None] == codes
     middle = np.zeros((X.shape[1], X.shape[1]))
     for i in range(len(X)):
@@ -43,115 +43,118 @@ def components(request):
 
 
 @pytest.fixture(params=[0.0, 1.1], ids=["all compared", "screened"])
-def share(request, monkeypatch):
-    """Both ways to compute, whatever is faster."""
-    monkeypatch.setattr(softmax_neighbours, "_FEW", request.param)
+def screening(request, monkeypatch):
+    """Both code paths, whichever is faster."""
+    monkeypatch.setattr(softmax_neighbours, "_SCREENING_SHARE", request.param)
 
 
-@pytest.mark.usefixtures("share")
+@pytest.mark.usefixtures("screening")
 def test_value_and_gradient_are_the_papers(components):
     X, codes = labelled()
     p = by_loops(X, codes, components)
-    value, slope = NCAObjective(SoftmaxNeighbours.of(X, codes)).value_and_gradient(components)
+    value, gradient = NCAObjective(SoftmaxNeighbours.of(X, codes)).value_and_gradient(components)
     assert value == pytest.approx(-p[codes[:, None] == codes].sum(), rel=1e-12)
     np.testing.assert_allclose(
-        slope, slope_by_loops(X, codes, components, p), rtol=1e-10, atol=1e-12
+        gradient, gradient_by_loops(X, codes, components, p), rtol=1e-10, atol=1e-12
     )
 
 
-def test_value_and_gradient_are_scikit_learns(components):
+def test_value_and_gradient_match_scikit_learn(components):
     X, codes = labelled()
     theirs = NeighborhoodComponentsAnalysis()
     theirs.n_iter_ = 1
     same = codes[:, None] == codes
-    loss, slope = theirs._loss_grad_lbfgs(components.ravel(), X, same, -1.0)
+    loss, gradient = theirs._loss_grad_lbfgs(components.ravel(), X, same, -1.0)
     ours = NCAObjective(SoftmaxNeighbours.of(X, codes)).value_and_gradient(components)
     assert ours[0] == pytest.approx(loss, rel=1e-12)
-    np.testing.assert_allclose(ours[1].ravel(), slope, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(ours[1].ravel(), gradient, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.usefixtures("share")
-def test_log_sums_and_their_slope_are_those_of_loops(components):
+@pytest.mark.usefixtures("screening")
+def test_log_partition_matches_loops_and_its_gradient_finite_differences(components):
     X, codes = labelled()
-    rows = SoftmaxNeighbours.of(X, codes)
-    found = rows.choices(components, gains=False)
+    neighbours = SoftmaxNeighbours.of(X, codes)
+    log_partition, scatter = neighbours.log_partition(components)
     order = np.argsort(codes, kind="stable")
-    for i, log_sum in zip(order, found.log_sums, strict=True):
+    for i, log_sum in zip(order, log_partition, strict=True):
         others = np.delete(X, i, axis=0)
         expected = np.log(np.exp(-np.square((others - X[i]) @ components.T).sum(axis=1)).sum())
         assert log_sum == pytest.approx(expected, rel=1e-12)
     step = 1e-6 * np.random.default_rng(2).normal(size=components.shape)
-    there, back = (
-        rows.choices(components + sign * step, gains=False).log_sums.sum() for sign in (1, -1)
-    )
-    assert back - there == pytest.approx(2 * np.vdot(found.slope, step), rel=1e-6)
+    above, below = (neighbours.log_partition(components + sign * step)[0].sum() for sign in (1, -1))
+    change = step.T @ components + components.T @ step  # of LᵀL
+    assert below - above == pytest.approx(2 * np.vdot(scatter, change), rel=1e-6)
 
 
 @pytest.mark.parametrize("regularization", [0.0, 0.3])
 @pytest.mark.parametrize("scale", [0.5, 5.0], ids=["dense", "mostly negligible"])
-def test_the_gradient_is_the_slope(scale, regularization):
-    X, codes = labelled(n_rows=150)
+def test_the_gradient_matches_finite_differences(scale, regularization):
+    X, codes = labelled(n_samples=150)
     objective = NCAObjective(SoftmaxNeighbours.of(X, codes), regularization)
     random = np.random.default_rng(0)
     L, step = scale * random.normal(size=(4, 5)), 1e-6 * random.normal(size=(4, 5))
-    there, back = (objective.value_and_gradient(L + sign * step)[0] for sign in (1, -1))
-    slope = objective.value_and_gradient(L)[1]
-    assert there - back == pytest.approx(2 * np.vdot(slope, step), rel=1e-5)
+    above, below = (objective.value_and_gradient(L + sign * step)[0] for sign in (1, -1))
+    gradient = objective.value_and_gradient(L)[1]
+    assert above - below == pytest.approx(2 * np.vdot(gradient, step), rel=1e-5)
 
 
-@pytest.mark.usefixtures("share")
-def test_batches_add_up_to_all_rows(components):
-    X, codes = labelled(n_rows=60)
+@pytest.mark.usefixtures("screening")
+def test_batches_add_up_to_all_samples(components):
+    X, codes = labelled(n_samples=60)
     objective = NCAObjective(SoftmaxNeighbours.of(X, codes), regularization=0.1)
-    value, slope = objective.value_and_gradient(components)
+    value, gradient = objective.value_and_gradient(components)
     parts = [
         objective.batch_value_and_gradient(components, batch)
         for batch in np.random.default_rng(0).permutation(60).reshape(4, 15)
     ]
     assert np.mean([part[0] for part in parts]) == pytest.approx(value, rel=1e-12)
     np.testing.assert_allclose(
-        np.mean([part[1] for part in parts], axis=0), slope, rtol=1e-9, atol=1e-12
+        np.mean([part[1] for part in parts], axis=0), gradient, rtol=1e-9, atol=1e-12
     )
 
 
-@pytest.mark.parametrize("in_matrix", [True, False])
+@pytest.mark.parametrize("method", ["same_class_probability", "log_partition"])
+@pytest.mark.parametrize("n_components", [3, 6])
 @pytest.mark.parametrize("scale", [0.3, 1.0, 30.0, 1e5])
-def test_a_screen_drops_nothing_that_counts(scale, in_matrix, monkeypatch):
-    X, codes = labelled(n_rows=300, n_features=9)
-    X += 100  # rows are compared about their mean
-    rows, L = SoftmaxNeighbours.of(X, codes), scale * np.random.default_rng(0).normal(size=(6, 9))
+def test_screening_changes_no_result(scale, n_components, method, monkeypatch):
+    X, codes = labelled(n_samples=300, n_features=9)
+    X += 100  # samples are centred before they are compared
+    neighbours = SoftmaxNeighbours.of(X, codes)
+    L = scale * np.random.default_rng(0).normal(size=(n_components, 9))
     answers = []
-    for few in (0.0, 1.1):
-        monkeypatch.setattr(softmax_neighbours, "_FEW", few)
-        answers.append(rows.choices(L, gains=False, in_matrix=in_matrix))
+    for share in (0.0, 1.1):
+        monkeypatch.setattr(softmax_neighbours, "_SCREENING_SHARE", share)
+        answers.append(getattr(neighbours, method)(L))
     for found, expected in zip(*answers, strict=True):
-        size = np.abs(expected).max()
-        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12 * size)
+        largest = np.abs(expected).max()
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12 * largest)
 
 
-def test_single_precision_is_not_trusted_with_long_rows():
+def test_single_precision_is_not_used_for_large_norms():
     Z = np.random.default_rng(0).normal(size=(50, 3))
-    assert softmax_neighbours._Screen.of(Z, np.square(Z).sum(axis=1)).slack < 1e-4
+    assert softmax_neighbours._Screen.of(Z, np.square(Z).sum(axis=1)).error < 1e-4
     for length in (1e4, 1e30, np.inf):
         assert softmax_neighbours._Screen.of(Z * length, np.full(50, length**2)) is None
 
 
-@pytest.mark.usefixtures("share")
-def test_blocks_and_threads_change_no_answer(components, monkeypatch):
-    X, codes = labelled(n_rows=150)
-    expected = SoftmaxNeighbours.of(X, codes).choices(components, gains=True)
+@pytest.mark.usefixtures("screening")
+def test_blocks_and_threads_change_no_result(components, monkeypatch):
+    X, codes = labelled(n_samples=150)
+    expected = SoftmaxNeighbours.of(X, codes).same_class_probability(components)
     monkeypatch.setattr(softmax_neighbours, "_BLOCK_BYTES", 8 * 150 * 9)
     one, *others = (
-        SoftmaxNeighbours.of(X, codes, n).choices(components, gains=True) for n in (1, 2, 5)
+        SoftmaxNeighbours.of(X, codes, n).same_class_probability(components) for n in (1, 2, 5)
     )
-    np.testing.assert_allclose(one.slope, expected.slope, rtol=1e-9, atol=1e-13)
+    np.testing.assert_allclose(one[1], expected[1], rtol=1e-9, atol=1e-13)
     for other in others:
         for found, same in zip(other, one, strict=True):
             np.testing.assert_array_equal(found, same)
 
 
-def test_memory_is_asked_for_first(monkeypatch):
+def test_memory_is_checked_first(monkeypatch):
     monkeypatch.setattr("likewise._runtime.memory.free_memory", lambda: 10)
     monkeypatch.setattr("likewise._runtime.memory.UNCHECKED_BYTES", 0)
-    with pytest.raises(MemoryError, match="Comparing 41 rows of 5 features with each other needs"):
+    with pytest.raises(
+        MemoryError, match="Comparing 41 samples of 5 features with each other needs"
+    ):
         SoftmaxNeighbours.of(*labelled())

@@ -1,4 +1,4 @@
-"""Adam: it finds what is known, follows its seed, and says how it ended."""
+"""Adam: known minima, reproducibility, and every status."""
 
 import numpy as np
 import pytest
@@ -11,13 +11,13 @@ class MeanOfRows:
 
     def __init__(self, rows):
         self.rows = rows
-        self.n_rows = len(rows)
+        self.n_samples = len(rows)
         self.seen = []
 
     def batch_value_and_gradient(self, x, batch):
         self.seen.append(batch)
         difference = x - self.rows[batch]
-        times = self.n_rows / len(batch)
+        times = self.n_samples / len(batch)
         return times * float(np.square(difference).sum()), times * 2 * difference.sum(axis=0)
 
 
@@ -43,22 +43,22 @@ def test_it_finds_the_minimum(problem):
     assert len(found.history["objective"]) == found.n_iter == 100
 
 
-def test_every_pass_sees_every_row_once(problem):
+def test_every_epoch_uses_every_sample_once(problem):
     adam(problem, np.ones(3), **options(max_iter=2, tol=-1.0))
     seen = np.concatenate(problem.seen)
     np.testing.assert_array_equal(np.bincount(seen), np.full(50, 2))
     assert {len(batch) for batch in problem.seen} <= {7, 8}
 
 
-def test_it_converges_when_a_pass_gains_nothing(problem):
+def test_it_converges_when_an_epoch_gains_nothing(problem):
     found = adam(problem, problem.rows.mean(axis=0), **options(tol=0.5))
     assert found.status == "converged"
     assert found.n_iter < 10
 
 
-def test_a_pass_that_makes_it_worse_is_not_converged():
+def test_an_epoch_that_raises_the_value_has_not_converged():
     class Rising:
-        n_rows, calls = 20, 0
+        n_samples, calls = 20, 0
 
         def batch_value_and_gradient(self, x, batch):
             self.calls += 1
@@ -94,18 +94,18 @@ def test_an_interrupt_keeps_the_point(problem, monkeypatch):
 
 
 @pytest.mark.parametrize("call", [2, 5])
-def test_an_interrupt_in_the_first_pass_keeps_the_point_and_what_is_known_of_it(problem, call):
+def test_an_interrupt_in_the_first_epoch_keeps_the_point_and_its_value(problem, call):
     seen = []
 
     class Interrupted:
-        n_rows = problem.n_rows
+        n_samples = problem.n_samples
 
         def batch_value_and_gradient(self, x, batch):
             if len(seen) == call - 1:
                 raise KeyboardInterrupt
-            value, slope = problem.batch_value_and_gradient(x, batch)
+            value, gradient = problem.batch_value_and_gradient(x, batch)
             seen.append(value)
-            return value, slope
+            return value, gradient
 
     found = adam(Interrupted(), np.ones(3), **options(tol=-1.0))
     assert (found.status, found.n_iter) == ("interrupted", 1)
@@ -113,37 +113,37 @@ def test_an_interrupt_in_the_first_pass_keeps_the_point_and_what_is_known_of_it(
     assert (found.x > 1).all()
 
 
-def test_an_interrupt_in_the_watcher_counts_the_pass_once(problem):
-    def press(step):
+def test_an_interrupt_in_the_watcher_counts_the_epoch_once(problem):
+    def interrupt(step):
         raise KeyboardInterrupt
 
-    found = adam(problem, np.ones(3), watcher=press, **options(tol=-1.0))
+    found = adam(problem, np.ones(3), watcher=interrupt, **options(tol=-1.0))
     assert (found.status, found.n_iter) == ("interrupted", 1)
 
 
-def test_an_interrupt_before_anything_was_learned_goes_on(problem, monkeypatch):
-    def press(x, batch):
+def test_an_interrupt_before_the_first_step_is_raised(problem, monkeypatch):
+    def interrupt(x, batch):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(problem, "batch_value_and_gradient", press)
+    monkeypatch.setattr(problem, "batch_value_and_gradient", interrupt)
     with pytest.raises(KeyboardInterrupt):
         adam(problem, np.ones(3), **options())
 
 
 @pytest.mark.parametrize("call", [4, 9])
-def test_where_values_end_the_point_before_is_kept(problem, monkeypatch, call):
-    plain, told = problem.batch_value_and_gradient, []
+def test_a_value_that_is_nan_keeps_the_previous_point(problem, monkeypatch, call):
+    original, evaluated = problem.batch_value_and_gradient, []
 
     def ending(x, batch):
-        value, slope = plain(x, batch)
-        told.append((x, value))
-        return (np.nan if len(told) == call else value), slope
+        value, gradient = original(x, batch)
+        evaluated.append((x, value))
+        return (np.nan if len(evaluated) == call else value), gradient
 
     monkeypatch.setattr(problem, "batch_value_and_gradient", ending)
     found = adam(problem, np.ones(3), **options(tol=-1.0))
     assert found.status == "stalled"
-    np.testing.assert_array_equal(found.x, told[-2][0])
-    assert found.value == told[-2][1]
+    np.testing.assert_array_equal(found.x, evaluated[-2][0])
+    assert found.value == evaluated[-2][1]
 
 
 def test_no_finite_start_is_a_failure(problem):

@@ -1,4 +1,4 @@
-"""L-BFGS on problems with known answers, and every way in which it can end."""
+"""L-BFGS on problems with known solutions, and every status."""
 
 import numpy as np
 import pytest
@@ -76,7 +76,7 @@ def test_a_matrix_in_gives_a_matrix_out():
 
 
 @pytest.mark.parametrize("unit", [1e-12, 1.0, 1e12])
-def test_the_unit_of_the_objective_does_not_matter(unit):
+def test_the_scale_of_the_objective_does_not_matter(unit):
     """SciPy's own test of progress is absolute for small values and would stop at once."""
     H, b, _ = quadratic()
     problem = Function(lambda x: unit * (x @ H @ x / 2 - b @ x), lambda x: unit * (H @ x - b))
@@ -119,7 +119,7 @@ def test_max_iter():
     assert (found.n_iter, found.status) == (3, "max_iter")
 
 
-def test_a_watcher_that_has_seen_enough():
+def test_a_watcher_stops_it():
     seen = []
 
     def watcher(iteration):
@@ -166,24 +166,24 @@ def test_no_gradient_at_the_start():
     assert found.status == "failed"
 
 
-def test_a_gradient_that_lies_stalls():
+def test_a_wrong_gradient_stalls():
     problem = Function(rosen, lambda x: -rosen_der(x))
     found = lbfgs(problem, np.full(3, -1.0), max_iter=50, tol=1e-8)
     assert found.status == "stalled"
     assert found.value == rosen(found.x) <= rosen(np.full(3, -1.0))
 
 
-@pytest.mark.parametrize("wall", [np.nan, np.inf])
-def test_a_wall_on_the_way_is_not_the_answer(wall):
-    """No value beyond x = 1, and the slope leads there: the answer stays where values are."""
-    problem = Function(lambda x: wall if x[0] > 1 else (x[0] - 3) ** 2, lambda x: 2 * (x - 3))
+@pytest.mark.parametrize("outside", [np.nan, np.inf])
+def test_a_region_without_values_is_not_entered(outside):
+    """There is no value beyond x = 1, where the gradient leads."""
+    problem = Function(lambda x: outside if x[0] > 1 else (x[0] - 3) ** 2, lambda x: 2 * (x - 3))
     found = lbfgs(problem, np.array([0.0]), max_iter=50, tol=1e-10)
     assert np.isfinite(found.value)
     assert found.value == (found.x[0] - 3) ** 2 <= 9
     assert found.x[0] <= 1
 
 
-def test_a_bottomless_objective_does_not_converge():
+def test_an_unbounded_objective_does_not_converge():
     problem = Function(lambda x: -(x[0] ** 3), lambda x: -3 * x**2)
     with np.errstate(over="ignore"):
         found = lbfgs(problem, np.ones(1), max_iter=400, tol=1e-9)

@@ -1,4 +1,4 @@
-"""What the metrics that invert a covariance have in common."""
+"""The base of methods that invert a covariance matrix: Whitening, RCA and FDA."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from likewise.base import MetricLearner
 
 
 class CovarianceLearner(MetricLearner):
-    """A metric that inverts a covariance, shrunk if wished, and keeps some directions of it."""
+    """A metric from the inverse of a covariance matrix, with optional shrinkage."""
 
     _rules: ClassVar = {
         "n_components": either(none(), at_least(1)),

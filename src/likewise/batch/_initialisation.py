@@ -1,4 +1,4 @@
-"""Where methods that learn L step by step begin."""
+"""Initial values of L, and the scale of the data, for iterative methods."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from likewise.metric import with_positive_peaks
 
 
 def init_rule(*words: str) -> Rule:
-    """What `init` may be: one of the words, or an L."""
+    """Return the rule for `init`: one of the given names, or a matrix L."""
     return either(one_of(*words), matrix())
 
 
@@ -37,15 +37,28 @@ def initial_components(
     columns: str = "features of X",
     n_jobs: int | None = None,
 ) -> Array:
-    """Return the L to begin with.
+    """Return the initial L.
 
-    ``"auto"`` is the identity, or the leading principal axes if fewer components are wanted, scaled
-    so that the mean square of a feature is 1: all that follows then does not depend on the units of
-    X. ``"identity"`` and ``"pca"`` are the same in the units of X. ``"fda"`` has Fisher's
-    directions first. An L of the user's also says how many components there are. `init` is what
-    `checked_init` returned.
+    Parameters
+    ----------
+    owner : str
+        The learner that errors name.
+    init : "auto", "identity", "pca", "fda" or array of shape (n_components, n_features)
+        ``"auto"`` is the identity, or the leading principal axes if n_components < n_features,
+        divided by `rms_scale`, so that the fit does not depend on the units of X. ``"identity"``
+        and ``"pca"`` are not scaled. ``"fda"`` has Fisher's discriminants first. A matrix also
+        determines the number of components. As `checked_init` returns it.
+    n_components : int or None
+    X : array of shape (n_samples, n_features)
+    codes : int array of shape (n_samples,) or None
+        Class codes 0…c-1; None if there are no labels.
+    columns : str
+        What the columns of X are, for errors.
+    n_jobs : int or None
 
-    `codes` are None where there are no labels; `columns` says what the columns of X are.
+    Returns
+    -------
+    array of shape (n_components, n_features)
     """
     n_features = X.shape[1]
     check_n_components(owner, n_components, n_features, f"the {columns}")
@@ -63,23 +76,23 @@ def initial_components(
 
 
 def checked_init(init: Any, *, labelled: bool) -> str | Array:
-    """Return `init` if it is a name that can be used here, else the matrix L in float64."""
+    """Return the name `init` if it is valid here, or the matrix `init` in float64."""
     if isinstance(init, str):
         if init == "fda" and not labelled:
             raise ValueError(
-                "init='fda' needs labels, but triplets have none; 'pca' or 'identity' will do."
+                "init='fda' needs labels, but triplets have none; use 'pca' or 'identity'."
             )
         return init
     start = table_of_numbers(init, "init").copy()
     if not np.isfinite(start).all():
         raise ValueError("init holds NaN or infinity, but only finite numbers are allowed.")
     if not start.any():
-        raise ValueError("init is zero everywhere, but learning needs a start that is not.")
+        raise ValueError("init is zero everywhere, but a nonzero matrix is needed.")
     return start
 
 
 def rms_scale(X: Array) -> float:
-    """Return the root mean square of the features' deviations."""
+    """Return the root mean square of the centred features, 1 if that is zero."""
     centred = np.subtract(X, X.mean(axis=0, dtype=np.float64), dtype=np.float64)
     largest = float(np.abs(centred).max(initial=0.0)) or 1.0
     return largest * float(np.sqrt(np.square(centred / largest).mean())) or 1.0
@@ -99,30 +112,30 @@ def _check_shape(start: Array, n_components: int | None, n_features: int, column
 
 
 def _principal_axes(X: Array, count: int, n_jobs: int | None) -> Array:
-    together = np.zeros(len(X), dtype=np.int64)
-    spread = covariance(X, group_means(X, together), together, n_jobs)
-    some = None if count == len(spread) else (len(spread) - count, len(spread) - 1)
+    one_group = np.zeros(len(X), dtype=np.int64)
+    C = covariance(X, group_means(X, one_group), one_group, n_jobs)
+    largest = None if count == len(C) else (len(C) - count, len(C) - 1)
     with single_threaded_blas():
-        _, vectors = eigh(spread, subset_by_index=some)
+        _, vectors = eigh(C, subset_by_index=largest)
     return with_positive_peaks(vectors.T[::-1])
 
 
 def _discriminants(X: Array, codes: IndexArray, n_jobs: int | None) -> Array:
-    """Return Fisher's directions, and after them the others of the space where classes are round.
+    """Return Fisher's discriminants, completed to a metric of full rank.
 
-    A direction without weight could never get one, since the slope in a zero row of L is zero;
-    so the rows after Fisher's complete the metric to the inverse of the scatter within classes.
+    The gradient in a zero row of L is zero, so a direction of weight zero would keep it. The rows
+    after the discriminants therefore complete M to the inverse covariance within classes.
     """
     means = group_means(X, codes)
-    rounder = whitener(X, means, codes, n_jobs=n_jobs)
-    share = np.bincount(codes) / len(codes)
-    offsets = np.sqrt(share)[:, None] * (means - share @ means) @ rounder.T
+    within_whitener = whitener(X, means, codes, n_jobs=n_jobs)
+    priors = np.bincount(codes) / len(codes)
+    offsets = np.sqrt(priors)[:, None] * (means - priors @ means) @ within_whitener.T
     with single_threaded_blas():
         directions = svd(offsets, full_matrices=True)[2]
-        components = directions @ rounder
+        components = directions @ within_whitener
     if not components.any():
         raise ValueError(
-            "The rows of each class are equal, but init='fda' needs a class with two different "
-            "rows; 'pca' or 'identity' will do."
+            "The samples of each class are equal, but init='fda' needs a class with two different "
+            "ones; use 'pca' or 'identity'."
         )
     return with_positive_peaks(components)

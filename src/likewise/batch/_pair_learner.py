@@ -1,4 +1,4 @@
-"""What methods that learn M from pairs share: labels are turned into pairs, pairs are checked."""
+"""The base of methods that learn M from similar and dissimilar pairs: ITML, MMC and DML-eig."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from likewise._runtime.arrays import Array
+from likewise._runtime.arrays import Array, BoolArray, IndexArray
 from likewise._runtime.threads import single_threaded_blas
 from likewise._runtime.validation import (
     TableLike,
@@ -19,12 +19,13 @@ from likewise._runtime.validation import (
     none,
 )
 from likewise.base import MetricLearner, fitting
-from likewise.batch._pairs import pairs_of_labels, refuse_equal_different
-from likewise.constraints import Pairs, as_pairs
+from likewise.constraints import Pairs, as_pairs, random_pairs
+
+_PAIRS_PER_SQUARED_CLASS = 20
 
 
 class PairLearner(MetricLearner):
-    """Learns from pairs of rows, alike and different; from labels by drawing some."""
+    """Learns from similar and dissimilar pairs; from labels by sampling such pairs."""
 
     _rules: ClassVar = {"n_pairs": either(none(), at_least(2)), "max_iter": at_least(1)}
     n_pairs: int | None
@@ -32,13 +33,13 @@ class PairLearner(MetricLearner):
 
     @fitting
     def fit(self, X: TableLike, y: ArrayLike) -> Self:
-        """Learn from labels, by pairs drawn at random.
+        """Learn from labels, through randomly sampled pairs.
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
-            The data.
-        y : array-like of shape (n_rows,)
+        X : array-like of shape (n_samples, n_features)
+            Training data.
+        y : array-like of shape (n_samples,)
             Labels of at least two classes.
 
         Returns
@@ -48,7 +49,7 @@ class PairLearner(MetricLearner):
         """
         X, codes, _ = check_labelled(self, X, y)
         random = check_random_state(self.random_state)
-        return self._learn_held(X, pairs_of_labels(X, codes, self.n_pairs, random), random)
+        return self._learn_single_threaded(X, _sample_pairs(X, codes, self.n_pairs, random), random)
 
     @fitting
     def fit_pairs(self, X: TableLike, pairs: ArrayLike, same: ArrayLike) -> Self:
@@ -56,12 +57,12 @@ class PairLearner(MetricLearner):
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
-            The data.
+        X : array-like of shape (n_samples, n_features)
+            Training data.
         pairs : int array-like of shape (n_pairs, 2)
-            Row numbers.
+            Row indices into X.
         same : bool array-like of shape (n_pairs,)
-            True where the two rows are alike.
+            True for similar, False for dissimilar pairs.
 
         Returns
         -------
@@ -70,13 +71,50 @@ class PairLearner(MetricLearner):
         """
         X = check_rows(self, X, reset=True, min_rows=2)
         checked = as_pairs(pairs, same, len(X))
-        refuse_equal_different(X, checked)
-        return self._learn_held(X, checked, check_random_state(self.random_state))
+        _check_dissimilar_differ(X, checked)
+        return self._learn_single_threaded(X, checked, check_random_state(self.random_state))
 
-    def _learn_held(self, X: Array, pairs: Pairs, random: np.random.RandomState) -> Self:
-        # Held here once: to limit BLAS anew for every product takes longer than a small product.
+    def _learn_single_threaded(self, X: Array, pairs: Pairs, random: np.random.RandomState) -> Self:
+        # Limit BLAS once: limiting it around every small product takes longer than the product.
         with single_threaded_blas():
             return self._learn(X, pairs, random)
 
     def _learn(self, X: Array, pairs: Pairs, random: np.random.RandomState) -> Self:
         raise NotImplementedError
+
+
+def _sample_pairs(
+    X: Array, codes: IndexArray, n_pairs: int | None, random: np.random.RandomState
+) -> Pairs:
+    """Sample pairs, half of them similar; None is 20 c² pairs for c classes.
+
+    Dissimilar pairs of equal samples are dropped, since no metric can separate them.
+    """
+    if n_pairs is None:
+        n_pairs = _PAIRS_PER_SQUARED_CLASS * (int(codes.max()) + 1) ** 2
+    sampled = random_pairs(codes, n_pairs, random_state=random)
+    informative = ~_dissimilar_but_equal(X, sampled)
+    if sampled.same[informative].all() and not sampled.same.all():
+        raise ValueError(
+            "The two samples of every pair drawn from different classes are equal, but no metric "
+            "can separate equal samples: at least one pair must differ."
+        )
+    return Pairs(sampled.index[informative], sampled.same[informative])
+
+
+def _check_dissimilar_differ(X: Array, pairs: Pairs) -> None:
+    """Raise a ValueError if the two samples of a dissimilar pair are equal."""
+    wrong = np.flatnonzero(_dissimilar_but_equal(X, pairs))
+    if len(wrong):
+        first, second = pairs.index[wrong[0]]
+        raise ValueError(
+            f"pairs[{wrong[0]}] is marked different, but its rows {first} and {second} of X are "
+            "equal; no metric can separate them."
+        )
+
+
+def _dissimilar_but_equal(X: Array, pairs: Pairs) -> BoolArray:
+    wrong = ~pairs.same
+    first, second = pairs.index[wrong].T
+    wrong[wrong] = (X[first] == X[second]).all(axis=1)
+    return wrong

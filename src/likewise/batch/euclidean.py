@@ -1,4 +1,4 @@
-"""The metric that everyone starts from."""
+"""The Euclidean distance as a metric learner."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from likewise.base import MetricLearner, fitting
 
 
 class Euclidean(MetricLearner):
-    """The plain Euclidean distance, with the interface of a learned one.
+    """The Euclidean distance, with the interface of a learned metric.
 
-    Learns nothing; it is the yardstick that a learned metric has to beat.
+    Learns nothing; use it as the baseline that a learned metric has to beat.
 
     Attributes
     ----------
@@ -33,12 +33,12 @@ class Euclidean(MetricLearner):
 
     @fitting
     def fit(self, X: TableLike, y: Any = None) -> Self:
-        """Look at the number of features.
+        """Store the identity of the data's number of features.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
-            The data.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training data; only its number of features is used.
         y : ignored
 
         Returns

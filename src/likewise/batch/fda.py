@@ -16,39 +16,53 @@ from likewise._runtime.validation import (
 )
 from likewise.base import fitting
 from likewise.batch._covariance_learner import CovarianceLearner
-from likewise.batch._scatter import group_means, rounding_of, whitener
+from likewise.batch._scatter import group_means, rounding_errors, whitener
 from likewise.metric import with_positive_peaks
 
 _EPS = np.finfo(np.float64).eps
 
 
 class FDA(CovarianceLearner):
-    r"""Fisher's discriminant analysis: the few directions that best separate the classes.
+    r"""FDA: maximise the variance between classes relative to the variance within classes.
 
-    With the scatter within classes :math:`S_w` and between class means :math:`S_b`, the rows of L
-    are the generalised eigenvectors :math:`S_b w = \lambda S_w w` with :math:`\lambda > 0`,
-    largest first, scaled to :math:`w^\top S_w w = 1`. There are at most one fewer than classes.
-    Directions in which no class varies get weight zero, and where the class means span fewer
-    directions the last rows are zero.
+    Fisher's (linear) discriminant analysis learns from labels. Use it to reduce the data to at most
+    ``n_classes - 1`` dimensions, for instance for verification. With the class means
+    :math:`m_c`, the overall mean m and the class sizes :math:`n_c`,
+
+    .. math:: S_w = \frac1n \sum_i (x_i - m_{y_i})(x_i - m_{y_i})^\top, \qquad
+              S_b = \sum_c \frac{n_c}{n} (m_c - m)(m_c - m)^\top,
+
+    the rows of L are the generalised eigenvectors :math:`S_b w = \lambda S_w w` with
+    :math:`\lambda > 0`, largest first, scaled to :math:`w^\top S_w w = 1`. Directions in which no
+    class varies get weight zero, and where the class means span fewer directions the last rows are
+    zero.
 
     Parameters
     ----------
     n_components : int, optional
-        Directions to keep, at most ``min(n_classes - 1, n_features)``, which None keeps.
+        Number of directions to keep; None keeps ``min(n_classes - 1, n_features)``, the maximum.
     shrinkage : float, "auto" or None
-        Move the correlations within classes towards zero by this share before they are inverted;
-        ``"auto"`` is Ledoit and Wolf's share. None and 0 change nothing.
+        Shrink the correlations within classes towards zero before inversion: 1 is all the way, None
+        and 0 are no shrinkage, ``"auto"`` is the Ledoit–Wolf estimate.
 
     Attributes
     ----------
     components_ : array of shape (n_components, n_features)
         L.
     eigenvalues_ : array of shape (n_components,)
-        λ: the variance between classes in units of the variance within.
+        λ: the ratio of the variance between classes to the variance within.
+
+    Notes
+    -----
+    Class means are weighted by class size, as in Rao (1948) and in scikit-learn's
+    ``LinearDiscriminantAnalysis``. Eq. 5 of the LMNN paper (Weinberger and Saul, 2009) weights all
+    classes equally, :math:`C_b = \frac1C \sum_c m_c m_c^\top` for centred data. The two agree if
+    all classes have the same size; otherwise Eq. 5 gives small classes more influence.
 
     References
     ----------
-    R. A. Fisher, The use of multiple measurements in taxonomic problems, 1936.
+    R. A. Fisher, The use of multiple measurements in taxonomic problems, 1936. C. R. Rao, The
+    utilization of multiple measurements in problems of biological classification, 1948.
 
     Examples
     --------
@@ -65,9 +79,9 @@ class FDA(CovarianceLearner):
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
-            The data.
-        y : array-like of shape (n_rows,)
+        X : array-like of shape (n_samples, n_features)
+            Training data.
+        y : array-like of shape (n_samples,)
             Labels of at least two classes.
 
         Returns
@@ -81,20 +95,22 @@ class FDA(CovarianceLearner):
             "FDA", self.n_components, most, "one fewer than classes, and no more than features"
         )
         means = group_means(X, codes)
-        rounder = whitener(X, means, codes, shrinkage=self.shrinkage)
-        if not rounder.any():
+        within_whitener = whitener(X, means, codes, shrinkage=self.shrinkage)
+        if not within_whitener.any():
             raise ValueError(
-                "The rows of each class are equal, but FDA needs a class with two different rows."
+                "The samples of each class are equal, but FDA needs two different ones in a class."
             )
-        # Where the scatter within is round, the discriminants are the principal directions of
-        # the class means, each mean counted as often as its class has rows.
-        share = np.bincount(codes) / len(codes)
-        offsets = np.sqrt(share)[:, None] * (means - share @ means) @ rounder.T
+        # In data whitened within classes, the discriminants are the principal directions of the
+        # class means, weighted by class size.
+        priors = np.bincount(codes) / len(codes)
+        offsets = np.sqrt(priors)[:, None] * (means - priors @ means) @ within_whitener.T
         with single_threaded_blas():
             _, values, directions = svd(offsets, full_matrices=False)
-        components = with_positive_peaks(directions @ rounder)
-        # What rounding of the data, or of the sums above, may have put between equal means.
-        noise = np.linalg.norm(components * rounding_of(X), axis=1) + values[0] * X.shape[1] * _EPS
+        components = with_positive_peaks(directions @ within_whitener)
+        # Rounding of the data and of the sums above may separate equal means by this much.
+        noise = (
+            np.linalg.norm(components * rounding_errors(X), axis=1) + values[0] * X.shape[1] * _EPS
+        )
         if not (values > noise).any():
             raise ValueError("All classes have the same mean, but FDA needs means that differ.")
         n_components = self.n_components or most

@@ -23,59 +23,62 @@ from likewise.batch._initialisation import checked_init, init_rule, initial_comp
 from likewise.objectives import NCAObjective, SoftmaxNeighbours
 from likewise.solvers import adam, lbfgs
 
-_MANY_ROWS = 50_000  # from here on mini-batches get farther in the same time
-_STEPS, _PASSES = 100, 5  # a pass over many rows takes as long as a few steps on all of them
+_MINI_BATCH_SAMPLES = 50_000  # from here on, mini-batches reach a better value in the same time
+_MAX_STEPS, _MAX_EPOCHS = 100, 5
 _LEARNING_RATE = 0.03
 
 
 class NCA(MetricLearner):
-    r"""Neighbourhood components analysis: random neighbours, and as many right as can be.
+    r"""NCA: maximise the expected leave-one-out accuracy of a soft nearest-neighbour rule.
 
-    Under L, row i picks row j as its neighbour with probability
+    Neighbourhood components analysis learns from labels. Use it for a linear map, also to two or
+    three dimensions, before nearest-neighbour classification. The problem is not convex, so the
+    result depends on `init`.
+
+    Under L, sample i chooses sample j as its neighbour with probability
 
     .. math:: p_{ij} = \frac{e^{-\|L(x_i - x_j)\|^2}}{\sum_{k \neq i} e^{-\|L(x_i - x_k)\|^2}},
 
-    and L is learned so that the expected number of rows that pick one of their own class is large:
+    and L maximises the expected number of samples that choose a neighbour of their own class:
 
     .. math:: \max_L \sum_i \sum_{j : y_j = y_i} p_{ij} - s \sum_i \|L(x_i - \bar x)\|^2 .
 
-    Memory is that of a few copies of X: there is never an array of all rows by all rows.
+    Memory is that of a few copies of X: no array has n_samples × n_samples entries.
 
     Parameters
     ----------
     n_components : int, optional
-        Rows of L; None is one a feature. 2 makes a picture.
+        Number of rows of L; None is n_features.
     init : "auto", "identity", "pca", "fda" or array of shape (n_components, n_features)
-        The L to begin with. ``"auto"`` is the identity, or the principal axes if there are fewer
-        components than features, in units in which features have mean square 1.
+        The initial L. ``"auto"`` is the identity, or the leading principal axes if there are fewer
+        components than features, divided by the root mean square of the centred features.
     regularization : float
-        s: what large distances cost, which keeps L from fitting every single row. 0 is the paper's.
+        s: penalty on the squared norms of the mapped samples, against overfitting. The paper has 0.
     solver : "lbfgs", "adam" or "auto"
-        All rows at every step, or steps on mini-batches of rows, each compared with all rows.
-        ``"auto"`` takes mini-batches from 50 000 rows on.
+        ``"lbfgs"`` uses all samples in every step; ``"adam"`` uses mini-batches, whose samples are
+        compared with all samples. ``"auto"`` is ``"adam"`` from 50 000 samples on.
     batch_size : int
-        Rows of a mini-batch.
+        Samples per mini-batch.
     max_iter : int, optional
-        Steps of L-BFGS, or passes over the rows; None is 100 steps, or 5 passes.
+        Maximum number of L-BFGS iterations, or of epochs; None is 100 iterations, or 5 epochs.
     tol : float
-        Stop when a step improves the objective by less than this share of it, or a pass changes it
-        by less.
+        Stop when an iteration improves the objective, or an epoch changes it, by at most this
+        relative to its value.
     random_state : int, RandomState or None
-        Draws the mini-batches.
+        Seeds the sampling of mini-batches.
     n_jobs : int, optional
         Threads; None uses all cores.
     verbose : int
-        1 shows progress.
+        1 shows a progress bar.
 
     Attributes
     ----------
     components_ : array of shape (n_components, n_features)
         L.
     objective_ : float
-        The value that was reached, of what is maximised. With mini-batches, its mean over the last
-        pass.
+        The maximised value. With mini-batches, its mean over the last epoch.
     n_iter_, converged_, history_ : int, bool, dict
-        How the solver ended, and ``history_["objective"]`` step by step.
+        Whether and when the solver converged, and ``history_["objective"]`` per iteration.
 
     References
     ----------
@@ -135,9 +138,9 @@ class NCA(MetricLearner):
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
-            The data.
-        y : array-like of shape (n_rows,)
+        X : array-like of shape (n_samples, n_features)
+            Training data.
+        y : array-like of shape (n_samples,)
             Labels of at least two classes.
 
         Returns
@@ -148,28 +151,28 @@ class NCA(MetricLearner):
         X, codes, _ = check_labelled(self, X, y)
         init = checked_init(self.init, labelled=True)
         start = initial_components("NCA", init, self.n_components, X, codes, n_jobs=self.n_jobs)
-        # Solved in units in which the features are about 1, as entries of L then are, too.
-        size = rms_scale(X)
-        rows = SoftmaxNeighbours.of(X, codes, self.n_jobs, size=size)
+        # In these units the features, and so the entries of L, are about 1.
+        scale = rms_scale(X)
+        neighbours = SoftmaxNeighbours.of(X, codes, self.n_jobs, scale=scale)
         solver, options = self._solver(len(X))
         found = self._solve(
             solver,
-            NCAObjective(rows, self.regularization),
-            start * size,
-            fitted=lambda L: {"components_": (L / size).astype(X.dtype)},
+            NCAObjective(neighbours, self.regularization),
+            start * scale,
+            fitted=lambda L: {"components_": (L / scale).astype(X.dtype)},
             **options,
         )
-        self.objective_ = -self.objective_  # it was minimised with the other sign
+        self.objective_ = -self.objective_  # the solver minimised its negative
         self.history_ = {"objective": -self.history_["objective"]}
-        return self._keep(found.x / size, X.dtype)
+        return self._keep(found.x / scale, X.dtype)
 
-    def _solver(self, n_rows: int) -> tuple[Any, dict[str, Any]]:
-        if self.solver == "lbfgs" or (self.solver == "auto" and n_rows < _MANY_ROWS):
-            return lbfgs, {"max_iter": self.max_iter or _STEPS, "tol": self.tol}
+    def _solver(self, n_samples: int) -> tuple[Any, dict[str, Any]]:
+        if self.solver == "lbfgs" or (self.solver == "auto" and n_samples < _MINI_BATCH_SAMPLES):
+            return lbfgs, {"max_iter": self.max_iter or _MAX_STEPS, "tol": self.tol}
         return adam, {
-            "max_iter": self.max_iter or _PASSES,
+            "max_iter": self.max_iter or _MAX_EPOCHS,
             "tol": self.tol,
-            "batch_size": min(self.batch_size, n_rows),
+            "batch_size": min(self.batch_size, n_samples),
             "learning_rate": _LEARNING_RATE,
             "random": check_random_state(self.random_state),
         }

@@ -25,29 +25,31 @@ from likewise.metric import with_positive_peaks
 
 
 class RCA(CovarianceLearner):
-    r"""Relevant component analysis: what varies among alike things does not matter.
+    r"""RCA: the inverse of the covariance within groups of similar samples.
 
-    The metric is the inverse of the mean covariance within groups of rows known to be alike,
+    Relevant component analysis learns from chunklets (groups of samples known to be similar), from
+    similar pairs, or from labels. Use it as a fast first choice where similar samples are known
+    and dissimilar ones are not. Directions of large variance within groups are irrelevant and get
+    small weight:
 
     .. math:: M = \Big(\frac1N \sum_j \sum_{x \in G_j} (x - m_j)(x - m_j)^\top\Big)^{-1},
 
-    with :math:`m_j` the mean of group :math:`G_j` and N the number of grouped rows. A group of
-    one row says nothing and is not counted. Directions in which no group varies get weight zero,
-    since nothing is known of them.
+    with :math:`m_j` the mean of group :math:`G_j` and N the number of grouped samples. Groups of
+    one sample are not counted. Directions in which no group varies get weight zero.
 
     Parameters
     ----------
     n_components : int, optional
-        Keep only that many directions: those in which all rows vary most, in units of the
-        variation within groups. None keeps all.
+        Number of directions to keep: those with the largest ratio of total variance to variance
+        within groups. None keeps all.
     shrinkage : float, "auto" or None
-        Move the correlations within groups towards zero by this share before they are inverted;
-        ``"auto"`` is Ledoit and Wolf's share. None and 0 change nothing.
+        Shrink the correlations within groups towards zero before inversion: 1 is all the way, None
+        and 0 are no shrinkage, ``"auto"`` is the Ledoit–Wolf estimate.
 
     Attributes
     ----------
     components_ : array of shape (n_components, n_features)
-        L, eigenvalues of M descending; with `n_components`, ratios of variances descending.
+        L, eigenvalues of M descending; with `n_components`, variance ratios descending.
 
     References
     ----------
@@ -67,13 +69,13 @@ class RCA(CovarianceLearner):
 
     @fitting
     def fit(self, X: TableLike, y: ArrayLike) -> Self:
-        """Learn from labels: the rows of one class are one group.
+        """Learn from labels: each class is one group.
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
-            The data.
-        y : array-like of shape (n_rows,)
+        X : array-like of shape (n_samples, n_features)
+            Training data.
+        y : array-like of shape (n_samples,)
             Labels of at least two classes.
 
         Returns
@@ -86,14 +88,14 @@ class RCA(CovarianceLearner):
 
     @fitting
     def fit_chunks(self, X: TableLike, chunks: ArrayLike | Sequence[Sequence[int]]) -> Self:
-        """Learn from groups of rows that are known to be alike.
+        """Learn from chunklets: groups of samples that are known to be similar.
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
-            The data.
-        chunks : list of lists of row numbers, or int array of shape (n_rows,)
-            The groups, or the group number of each row with -1 for none.
+        X : array-like of shape (n_samples, n_features)
+            Training data.
+        chunks : list of lists of row indices, or int array of shape (n_samples,)
+            The groups, or the group number of each sample with -1 for none.
 
         Returns
         -------
@@ -105,16 +107,16 @@ class RCA(CovarianceLearner):
 
     @fitting
     def fit_pairs(self, X: TableLike, pairs: ArrayLike, same: ArrayLike) -> Self:
-        """Learn from pairs; rows joined by *same* pairs form a group.
+        """Learn from similar pairs; samples connected by such pairs form a group.
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
-            The data.
+        X : array-like of shape (n_samples, n_features)
+            Training data.
         pairs : int array-like of shape (n_pairs, 2)
-            Row numbers.
+            Row indices into X.
         same : bool array-like of shape (n_pairs,)
-            True where the two rows are alike; the other pairs are not used.
+            True for similar pairs; the others are not used.
 
         Returns
         -------
@@ -127,31 +129,31 @@ class RCA(CovarianceLearner):
     def _learn_from_pairs(self, X: Array, pairs: Pairs) -> Self:
         groups = chunks_from_pairs(pairs, len(X))
         if groups.max() < 0:
-            raise ValueError("same is False for every pair, but RCA needs pairs that are alike.")
+            raise ValueError("same is False for every pair, but RCA needs similar pairs.")
         return self._learn(X[groups >= 0], groups[groups >= 0], X)
 
-    def _learn(self, X: Array, groups: IndexArray, everything: Array) -> Self:
-        """Learn from grouped rows; `everything` is X with the rows of no group."""
+    def _learn(self, X: Array, groups: IndexArray, all_samples: Array) -> Self:
+        """Learn from grouped samples; `all_samples` includes those of no group."""
         check_n_components("RCA", self.n_components, X.shape[1], "the features of X")
         grouped = np.bincount(groups)[groups] > 1
         X, groups = X[grouped], np.unique(groups[grouped], return_inverse=True)[1]
         if not len(X):
-            raise ValueError("Every group has one row, but RCA needs a group with two or more.")
+            raise ValueError("Every group has one sample, but RCA needs a group with two or more.")
         components = whitener(X, group_means(X, groups), groups, shrinkage=self.shrinkage)
         if not components.any():
             raise ValueError(
-                "The rows of each group are equal, but RCA needs a group with two different rows."
+                "The samples of each group are equal, but RCA needs two different ones in a group."
             )
         if self.n_components is not None:
-            components = _most_varying(components, everything, self.n_components)
+            components = _of_largest_variance(components, all_samples, self.n_components)
         return self._keep(components, X.dtype)
 
 
-def _most_varying(components: Array, X: Array, count: int) -> Array:
-    """Return L turned so that its rows are the directions in which X varies, the first most."""
-    together = np.zeros(len(X), dtype=np.int64)
-    centred = X - group_means(X, together)
+def _of_largest_variance(components: Array, X: Array, n_components: int) -> Array:
+    """Rotate L so that its rows are the principal axes of the mapped X; return the first ones."""
+    one_group = np.zeros(len(X), dtype=np.int64)
+    centred = X - group_means(X, one_group)
     with single_threaded_blas():
         _, _, axes = svd(centred @ components.T, full_matrices=False)
-        turned = with_positive_peaks(axes[:count] @ components)
-    return np.vstack([turned, np.zeros((count - len(turned), components.shape[1]))])
+        rotated = with_positive_peaks(axes[:n_components] @ components)
+    return np.vstack([rotated, np.zeros((n_components - len(rotated), components.shape[1]))])

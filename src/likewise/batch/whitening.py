@@ -1,4 +1,4 @@
-"""The inverse of the covariance: Mahalanobis' own distance."""
+"""Whitening: the inverse of the covariance matrix."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from likewise.batch._scatter import group_means, whitener
 
 
 class Whitening(CovarianceLearner):
-    r"""Whitening: distances in units of the data's own spread, without labels.
+    r"""Whitening: the inverse of the data's covariance, which needs no supervision.
 
-    The metric is the inverse of the covariance, :math:`M = \Sigma^{-1}`: after `transform` all
-    features are uncorrelated with variance 1. Directions in which the data do not vary get
-    weight zero.
+    The metric is the original Mahalanobis distance, :math:`M = \Sigma^{-1}`: after `transform` all
+    features are uncorrelated with variance 1. Use it as a baseline, or before a method that
+    assumes features of equal scale. Directions in which the data do not vary get weight zero.
 
     Parameters
     ----------
     n_components : int, optional
-        Keep only that many directions, those in which the standardised features vary most; None
+        Number of directions to keep: those of largest variance of the standardised features. None
         keeps all.
     shrinkage : float, "auto" or None
-        Move the correlations of the features towards zero by this share before they are
-        inverted; ``"auto"`` is Ledoit and Wolf's share. None and 0 change nothing.
+        Shrink the correlations of the features towards zero before inversion: 1 is all the way,
+        None and 0 are no shrinkage, ``"auto"`` is the Ledoit–Wolf estimate.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class Whitening(CovarianceLearner):
 
     See Also
     --------
-    RCA : the same with the spread within classes or groups.
+    RCA : the same with the covariance within classes or groups.
 
     References
     ----------
@@ -56,12 +56,12 @@ class Whitening(CovarianceLearner):
 
     @fitting
     def fit(self, X: TableLike, y: Any = None) -> Self:
-        """Learn from rows; `y` is ignored.
+        """Learn from data without labels; `y` is ignored.
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
-            At least two different rows.
+        X : array-like of shape (n_samples, n_features)
+            Training data with at least two different samples.
         y : ignored
 
         Returns
@@ -71,11 +71,11 @@ class Whitening(CovarianceLearner):
         """
         X = check_rows(self, X, reset=True, min_rows=2)
         check_n_components("Whitening", self.n_components, X.shape[1], "the features of X")
-        together = np.zeros(len(X), dtype=np.int64)
+        one_group = np.zeros(len(X), dtype=np.int64)
         components = whitener(
             X,
-            group_means(X, together),
-            together,
+            group_means(X, one_group),
+            one_group,
             shrinkage=self.shrinkage,
             n_axes=self.n_components,
         )

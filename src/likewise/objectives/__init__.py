@@ -1,8 +1,8 @@
-"""Objectives: data and constraints and a loss, as functions of L or M with what solvers need."""
+"""Objectives: data, constraints and a loss as functions of L or M, with their derivatives."""
 
 from likewise.objectives.constraint_matrices import ConstraintMatrices
-from likewise.objectives.different_pairs import (
-    DifferentPairs,
+from likewise.objectives.dissimilar_pairs import (
+    DissimilarPairs,
     SoftMinimum,
     SumOfDistances,
     WeightedFeatures,
@@ -25,7 +25,7 @@ from likewise.objectives.softmax_neighbours import SoftmaxNeighbours
 
 __all__ = [
     "ConstraintMatrices",
-    "DifferentPairs",
+    "DissimilarPairs",
     "DualBound",
     "GroupedPairs",
     "LargeMargin",

@@ -1,4 +1,4 @@
-"""Large margins under metrics that differ from place to place: PLML."""
+"""The large-margin objective of PLML: triplets under sample-specific metrics."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from likewise.losses import Loss, SmoothedHinge
 
 @dataclass(frozen=True, eq=False)
 class LocalMarginObjective:
-    """Triplets under ``D_i = Σ_b W_ib ‖L_b(x_i - ·)‖²``, each anchor with its own mixture.
+    """Triplets under ``D_i(i, j) = Σ_b W_ib ‖L_b(x_i - x_j)‖²``, with weights W per anchor.
 
     ``Σ loss(1 + D_i(i,j) - D_i(i,k)) + pull Σ D_i(i,j) + regularization Σ_b ‖L_bᵀL_b‖²``, with
     means over triplets in place of sums.
 
     Parameters
     ----------
-    X : array of shape (n_rows, n_features)
-    weights : array of shape (n_rows, n_metrics)
-        W: the mixture of each row.
+    X : array of shape (n_samples, n_features)
+    weights : array of shape (n_samples, n_metrics)
+        W: the weights of the basis metrics at each sample.
     triplets : Triplets
     regularization, pull : float
     loss : Loss
@@ -40,26 +40,26 @@ class LocalMarginObjective:
     n_jobs: int | None = None
 
     def value_and_gradient(self, factors: Array) -> tuple[float, Array]:
-        """Return the value at the stack of all ``L_b`` and its slope."""
+        """Return the value at the stack of all ``L_b`` and its gradient."""
         anchor, near, far = (np.ascontiguousarray(column) for column in self.triplets.index.T)
         n_triplets = len(anchor)
         mapped = [map_rows(self.X, L, self.n_jobs) for L in factors]
         to_near, to_far = np.zeros(n_triplets), np.zeros(n_triplets)
         for b, Z in enumerate(mapped):
-            mixture = self.weights[anchor, b]
-            to_near += mixture * _loops.pair_sqdist(Z, anchor, near, n_jobs=self.n_jobs)
-            to_far += mixture * _loops.pair_sqdist(Z, anchor, far, n_jobs=self.n_jobs)
+            weight = self.weights[anchor, b]
+            to_near += weight * _loops.pair_sqdist(Z, anchor, near, n_jobs=self.n_jobs)
+            to_far += weight * _loops.pair_sqdist(Z, anchor, far, n_jobs=self.n_jobs)
         violation = 1 + to_near - to_far
         hinge = self.loss.derivative(violation)
         pairs = np.concatenate([anchor, anchor]), np.concatenate([near, far])
-        slopes = np.concatenate([hinge + self.pull, -hinge]) / n_triplets
+        derivatives = np.concatenate([hinge + self.pull, -hinge]) / n_triplets
         value = float(self.loss.value(violation).sum() + self.pull * to_near.sum()) / n_triplets
         gradient = np.empty_like(factors)
         for b, (L, Z) in enumerate(zip(factors, mapped, strict=True)):
-            local = slopes * np.tile(self.weights[anchor, b], 2)
-            spread = _loops.laplacian_apply(Z, *pairs, local, n_jobs=self.n_jobs)
+            local = derivatives * np.tile(self.weights[anchor, b], 2)
+            laplacian = _loops.laplacian_apply(Z, *pairs, local, n_jobs=self.n_jobs)
             M = L.T @ L
             value += self.regularization * float(np.vdot(M, M))
-            gradient[b] = gradient_in_components(spread, self.X, self.n_jobs)
+            gradient[b] = gradient_in_components(laplacian, self.X, self.n_jobs)
             gradient[b] += 4 * self.regularization * L @ M
         return value, gradient

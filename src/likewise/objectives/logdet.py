@@ -1,4 +1,4 @@
-"""Nearness of metrics by their log-determinant, under bounds on distances."""
+"""The LogDet divergence from a prior metric, under bounds on distances: the problem of ITML."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from likewise._runtime.threads import single_threaded_blas
 
 @dataclass(eq=False)
 class LogDetProblem:
-    """The M nearest to a prior whose squared distances keep slackened bounds.
+    """The M closest to a prior in LogDet divergence, subject to bounds with slack.
 
     ``min D(M, prior) + γ D(diag ξ, diag bounds)`` with ``vᵀMv ≤ ξ`` where `sign` is 1 and
-    ``vᵀMv ≥ ξ`` where it is -1; D is Burg's divergence ``tr(AB⁻¹) - log det(AB⁻¹) - n``.
+    ``vᵀMv ≥ ξ`` where it is -1; D is the LogDet (Burg) divergence
+    ``tr(AB⁻¹) - log det(AB⁻¹) - n``.
 
     Parameters
     ----------
     prior : array of shape (n_features, n_features)
         Positive definite.
     V : array of shape (n_constraints, n_features)
-        Differences of two rows.
+        Differences of the two samples of each pair.
     sign, bounds : arrays of shape (n_constraints,)
     slack_weight : float
-        Weight of the slack.
+        γ: weight of the divergence of the slack variables from the bounds.
     """
 
     prior: Array
@@ -46,7 +47,7 @@ class LogDetProblem:
             self._inverse = cho_solve((self._root, True), np.eye(len(self.prior)))
 
     def sweep(self, M: Array) -> None:
-        """Project M on every constraint once, in the order of V."""
+        """Project M onto each constraint once, in the order of V."""
         _loops.bregman_sweep(
             M,
             self.V,
@@ -58,7 +59,7 @@ class LogDetProblem:
         )
 
     def value(self, M: Array) -> float:
-        """Return the objective at M and the slackened bounds ξ, NaN if M lost definiteness."""
+        """Return the objective at M and the slack variables ξ; NaN if M is not definite."""
         slack = 1 / (self.bounds * self.reciprocals)
         try:
             with single_threaded_blas():
@@ -67,5 +68,5 @@ class LogDetProblem:
             return float("nan")
         log_ratio = 2 * float(np.log(np.diag(root) / np.diag(self._root)).sum())
         trace = float(np.vdot(self._inverse, M))
-        of_slack = float((slack - np.log(slack) - 1).sum())
-        return trace - log_ratio - len(M) + self.slack_weight * of_slack
+        slack_divergence = float((slack - np.log(slack) - 1).sum())
+        return trace - log_ratio - len(M) + self.slack_weight * slack_divergence

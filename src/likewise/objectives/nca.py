@@ -14,41 +14,41 @@ from likewise.objectives.softmax_neighbours import SoftmaxNeighbours
 
 @dataclass(frozen=True, eq=False)
 class NCAObjective:
-    """``-Σ_i p_i + regularization Σ_i ‖L x_i‖²``: to be minimised.
+    """``-Σ_i p_i + regularization Σ_i ‖L x_i‖²``, to be minimised.
 
     Parameters
     ----------
-    rows : SoftmaxNeighbours
-        Labelled rows x, about their mean; ``p_i`` is the probability that row i picks a row of its
-        own class.
+    neighbours : SoftmaxNeighbours
+        Labelled, centred samples x; ``p_i`` is the probability that sample i chooses a neighbour
+        of its own class.
     regularization : float
-        What large distances cost.
+        Penalty on the squared norms of the mapped samples.
     """
 
-    rows: SoftmaxNeighbours
+    neighbours: SoftmaxNeighbours
     regularization: float = 0.0
 
     @property
-    def n_rows(self) -> int:
-        """How many rows there are to make batches of."""
-        return len(self.rows.X)
+    def n_samples(self) -> int:
+        """The number of samples that batches are drawn from."""
+        return len(self.neighbours.X)
 
     @cached_property
     def _scatter(self) -> Array:
-        return product_over_rows(self.rows.X, self.rows.X, self.rows.n_jobs)
+        X = self.neighbours.X
+        return product_over_rows(X, X, self.neighbours.n_jobs)
 
     def value_and_gradient(self, L: Array) -> tuple[float, Array]:
-        """Return the value at L and its slope, from all rows."""
+        """Return the value at L and its gradient, from all samples."""
         return self.batch_value_and_gradient(L, None)
 
     def batch_value_and_gradient(self, L: Array, batch: IndexArray | None) -> tuple[float, Array]:
-        """Return the same estimated from the rows of `batch`, each compared with all rows."""
-        found = self.rows.choices(L, gains=True, anchors=batch)
-        times = 1.0 if batch is None else self.n_rows / len(batch)
-        slope = times * found.slope
-        value = -times * float(found.own_shares.sum())
+        """Estimate both from the samples of `batch`, each compared with all samples."""
+        probability, gradient = self.neighbours.same_class_probability(L, batch)
+        factor = 1.0 if batch is None else self.n_samples / len(batch)
+        value, gradient = -factor * float(probability.sum()), factor * gradient
         if self.regularization:
-            spread = L @ self._scatter
-            value += self.regularization * float(np.vdot(L, spread))
-            slope += 2 * self.regularization * spread
-        return value, slope
+            product = L @ self._scatter
+            value += self.regularization * float(np.vdot(L, product))
+            gradient += 2 * self.regularization * product
+        return value, gradient

@@ -24,22 +24,22 @@ def lbfgs(
     Parameters
     ----------
     objective : Smooth
-        Anything with ``value_and_gradient(x)``.
+        Provides ``value_and_gradient(x)``.
     start : array
-        First point, of any shape; the solution has the same shape.
+        Initial point, of any shape; the solution has the same shape.
     max_iter : int
-        Iterations allowed.
+        Maximum number of iterations.
     tol : float
         Converged when an iteration lowers the value by at most ``tol`` relative to it, or when
-        no entry of the gradient exceeds ``tol`` times the largest at the start. Neither depends
-        on the units of the objective.
+        no entry of the gradient exceeds ``tol`` times the largest at the start. Both tests are
+        invariant to the scale of the objective.
     watcher : callable, optional
         Called with an `Iteration`; returns True to stop.
 
     Returns
     -------
     Solution
-        With ``history["objective"]``: the value at the start and after each iteration.
+        ``history["objective"]`` has the value at the start and after each iteration.
 
     Examples
     --------
@@ -52,11 +52,11 @@ def lbfgs(
     """
     run = _Run(objective, start, tol, watcher)
     first_value, first_gradient = run.evaluate(run.best)
-    steepest = float(np.abs(first_gradient).max(initial=0.0))
-    if not np.isfinite(first_value) or not np.isfinite(steepest):
-        return Solution(run.best.reshape(run.shape), first_value, 1, "failed", steepest)
+    max_gradient = float(np.abs(first_gradient).max(initial=0.0))
+    if not np.isfinite(first_value) or not np.isfinite(max_gradient):
+        return Solution(run.best.reshape(run.shape), first_value, 1, "failed", max_gradient)
     run.best_value, run.best_gradient = first_value, first_gradient
-    run.known = first_value
+    run.cached_value = first_value
     run.history.append(first_value)
     try:
         found = minimize(
@@ -69,7 +69,7 @@ def lbfgs(
                 "maxiter": max_iter,
                 "maxfun": 20 * max_iter + 20,
                 "ftol": 0.0,  # SciPy's test is absolute for values below 1; `_Run` has its own
-                "gtol": tol * steepest,
+                "gtol": tol * max_gradient,
             },
         )
         status = run.ended or _STATUS.get(found.status, "stalled")
@@ -78,7 +78,7 @@ def lbfgs(
     return Solution(
         x=run.best.reshape(run.shape),
         value=run.best_value,
-        n_iter=max(1, len(run.history) - 1),  # a start that is optimal took one look to know
+        n_iter=max(1, len(run.history) - 1),  # an optimal start counts as one iteration
         status=status,
         grad_norm=float(np.linalg.norm(run.best_gradient)),
         history={"objective": np.asarray(run.history)},
@@ -86,7 +86,7 @@ def lbfgs(
 
 
 class _Run:
-    """The state of one minimisation: kept apart so that an interrupt can fall back on it."""
+    """The state of one minimisation, which survives an interrupt."""
 
     def __init__(self, objective: Smooth, start: Array, tol: float, watcher: Watcher | None):
         self.objective = objective
@@ -97,23 +97,23 @@ class _Run:
         self.best_value = np.inf
         self.best_gradient = self.best
         self.last_gradient = self.best
-        self.known: float | None = None  # the value where the last gradient is, until asked again
+        self.cached_value: float | None = None  # at the start, where SciPy evaluates again
         self.history: list[float] = []
         self.ended: Status | None = None
 
     def evaluate(self, flat: Array) -> tuple[float, Array]:
-        if self.known is not None:  # SciPy begins where we have just been
-            value, self.known = self.known, None
+        if self.cached_value is not None:
+            value, self.cached_value = self.cached_value, None
             return value, self.last_gradient
         value, gradient = self.objective.value_and_gradient(flat.reshape(self.shape))
-        # Copied: it may become the gradient at the best point, and an objective may reuse it.
+        # A copy: it may become the best point's gradient, and the objective may reuse its array.
         self.last_gradient = np.array(gradient, dtype=np.float64).ravel()
         return float(value), self.last_gradient
 
     def after_iteration(self, intermediate_result: OptimizeResult) -> None:
         before, value = self.best_value, float(intermediate_result.fun)
         if not np.isfinite(value) or value > before:
-            self.ended = "stalled"  # the point before is the best there is
+            self.ended = "stalled"  # keep the previous point
             raise StopIteration
         self.best, self.best_value = intermediate_result.x.copy(), value
         self.best_gradient = self.last_gradient

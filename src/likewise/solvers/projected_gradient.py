@@ -1,4 +1,4 @@
-"""Accelerated projected gradient steps (FISTA) for a smooth function on a convex set."""
+"""Accelerated projected gradient descent (FISTA), and the projection onto the simplex."""
 
 from __future__ import annotations
 
@@ -10,28 +10,30 @@ from likewise._runtime.arrays import Array
 
 
 def fista(
-    slope: Callable[[Array], Array],
+    gradient: Callable[[Array], Array],
     project: Callable[[Array], Array],
     start: Array,
     *,
-    steepness: float,
+    lipschitz: float,
     max_iter: int,
     tol: float,
 ) -> tuple[Array, bool]:
-    """Minimise a smooth convex function on a convex set.
+    """Minimise a smooth convex function on a convex set, with restarts of the momentum.
 
     Parameters
     ----------
-    slope : callable
-        The gradient at a point.
+    gradient : callable
+        Returns the gradient at a point.
     project : callable
-        The nearest point of the set.
+        Returns the Euclidean projection of a point onto the set.
     start : array
         A point of the set.
-    steepness : float
+    lipschitz : float
         A Lipschitz constant of the gradient.
-    max_iter, tol : int, float
-        Stop when no entry moves by more than `tol` in a step.
+    max_iter : int
+        Maximum number of steps.
+    tol : float
+        Converged when no entry changes by more than `tol` in a step.
 
     Returns
     -------
@@ -41,26 +43,26 @@ def fista(
     Examples
     --------
     >>> import numpy as np
-    >>> nearest, _ = fista(lambda x: x - 3, lambda x: np.minimum(x, 1), np.zeros(2), steepness=1,
+    >>> nearest, _ = fista(lambda x: x - 3, lambda x: np.minimum(x, 1), np.zeros(2), lipschitz=1,
     ...                    max_iter=50, tol=1e-9)
     >>> nearest
     array([1., 1.])
     """
-    x, ahead, pace = start, start, 1.0
+    x, extrapolated, momentum = start, start, 1.0
     for _ in range(max_iter):
-        moved = project(ahead - slope(ahead) / steepness)
-        faster = (1 + np.sqrt(1 + 4 * pace**2)) / 2
-        if np.vdot(ahead - moved, moved - x) > 0:  # overshot: begin anew
-            pace = faster = 1.0
-        ahead = moved + (pace - 1) / faster * (moved - x)
-        if np.abs(moved - x).max(initial=0.0) <= tol:
-            return moved, True
-        x, pace = moved, faster
+        following = project(extrapolated - gradient(extrapolated) / lipschitz)
+        next_momentum = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
+        if np.vdot(extrapolated - following, following - x) > 0:  # overshot: restart
+            momentum = next_momentum = 1.0
+        extrapolated = following + (momentum - 1) / next_momentum * (following - x)
+        if np.abs(following - x).max(initial=0.0) <= tol:
+            return following, True
+        x, momentum = following, next_momentum
     return x, False
 
 
 def project_to_simplex(rows: Array) -> Array:
-    """Return the nearest rows that are non-negative and sum to 1.
+    """Return the Euclidean projection of each row onto the probability simplex.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Cyclic Bregman projections: on half-spaces they are Hildreth's method, whose end is known."""
+"""Cyclic Bregman projections: on half-spaces they are Hildreth's method, with a known limit."""
 
 import numpy as np
 import pytest
@@ -37,12 +37,12 @@ def test_it_finds_the_nearest_point(problem):
     assert len(found.history["change"]) == found.n_iter
 
 
-def test_it_says_when_sweeps_ran_out(problem):
+def test_max_iter(problem):
     found = bregman_cycles(problem, np.zeros(2), max_iter=2, tol=1e-12)
     assert (found.status, found.n_iter) == ("max_iter", 2)
 
 
-def test_no_constraint_that_matters_is_converged_at_once(problem):
+def test_inactive_constraints_converge_at_once(problem):
     problem.b = np.full(3, -10.0)
     found = bregman_cycles(problem, np.zeros(2), max_iter=5, tol=0.0)
     assert (found.status, found.n_iter, found.value) == ("converged", 1, 0.0)
@@ -56,7 +56,7 @@ def test_a_watcher_stops_it(problem):
     assert found.value == problem.value(found.x)
 
 
-def test_what_is_no_number_stalls(problem):
+def test_a_multiplier_that_is_nan_stalls(problem):
     sweep = problem.sweep
 
     def spoiled(x):

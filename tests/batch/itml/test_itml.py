@@ -1,4 +1,4 @@
-"""ITML against the formula in extended precision, its optimality conditions, and complaints."""
+"""ITML against its algorithm in extended precision, an independent solver, and its errors."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def data():
 @pytest.mark.parametrize("gamma", [0.1, 1.0, 100.0])
 @pytest.mark.parametrize("n_sweeps", [1, 2, 50])
 @pytest.mark.filterwarnings("ignore:ITML stopped after max_iter")
-def test_sweeps_are_those_of_the_formula(data, gamma, n_sweeps):
+def test_sweeps_match_extended_precision(data, gamma, n_sweeps):
     X, _, (pairs, same) = data
     itml = lw.ITML(gamma, bounds=(0.7, 3.0), max_iter=n_sweeps, tol=0)
     M = itml.fit_pairs(X, pairs, same).mahalanobis_matrix()
@@ -115,7 +115,7 @@ def test_few_rows_give_the_percentiles_of_all_pairs(data):
     np.testing.assert_allclose(lw.ITML(random_state=0).fit(X, y).bounds_, expected, rtol=1e-12)
 
 
-def test_alike_pairs_of_equal_rows_say_nothing(data):
+def test_similar_pairs_of_equal_samples_are_ignored(data):
     X, _, (pairs, same) = data
     X = np.vstack([X, X[:1]])
     plain = lw.ITML(bounds=(0.7, 3.0)).fit_pairs(X, pairs, same)
@@ -129,13 +129,13 @@ def test_an_interrupt_keeps_what_was_learned(data, monkeypatch):
     X, _, (pairs, same) = data
     from likewise.objectives import LogDetProblem
 
-    plain, sweeps = LogDetProblem.sweep, []
+    original, sweeps = LogDetProblem.sweep, []
 
     def interrupted(self, M):
         sweeps.append(1)
         if len(sweeps) == 3:
             raise KeyboardInterrupt
-        plain(self, M)
+        original(self, M)
 
     monkeypatch.setattr(LogDetProblem, "sweep", interrupted)
     with pytest.warns(ConvergenceWarning, match="interrupted after 2 iterations; the best"):
@@ -148,7 +148,7 @@ SQUARE = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
 
 
 @pytest.mark.parametrize(
-    ("options", "X", "sentence"),
+    ("options", "X", "message"),
     [
         (
             {"slack_weight": 0},
@@ -182,29 +182,29 @@ SQUARE = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
         ({"prior": "euclid"}, SQUARE, "prior='euclid' is not allowed"),
     ],
 )
-def test_errors(options, X, sentence):
-    with pytest.raises(ValueError, match=sentence):
+def test_errors(options, X, message):
+    with pytest.raises(ValueError, match=message):
         lw.ITML(**options).fit_pairs(X, [[0, 1], [0, 2]], [True, False])
 
 
-def test_equal_rows_are_refused():
+def test_equal_samples_raise():
     with pytest.raises(ValueError, match="All rows of X are equal, but ITML needs rows that"):
         lw.ITML().fit_pairs([[1.0], [1.0]], [[0, 1]], [True])
 
 
-def test_pairs_of_equal_rows_only_are_refused():
+def test_only_pairs_of_equal_samples_raise():
     X = [[0.0], [0.0], [1.0], [1.0]]
     with pytest.raises(ValueError, match="No pair has two different rows, but ITML needs one"):
         lw.ITML(bounds=(1, 2)).fit_pairs(X, [[0, 1], [2, 3]], [True, True])
 
 
-def test_equal_rows_marked_different_are_refused():
+def test_equal_samples_marked_different_raise():
     X = [[0.0], [1.0], [1.0], [3.0]]
     with pytest.raises(ValueError, match=r"pairs\[1\] is marked different, but its rows 1 and 2"):
         lw.ITML(bounds=(1, 2)).fit_pairs(X, [[0, 1], [1, 2]], [True, False])
 
 
-def test_bounds_do_not_depend_on_the_place_of_a_row_far_off(data):
+def test_bounds_do_not_depend_on_the_position_of_an_outlier(data):
     X, y = (part[::3] for part in data[:2])
     far = np.full((1, X.shape[1]), 1e9)
     first = lw.ITML(max_iter=1, tol=1e9, random_state=0).fit(np.vstack([far, X]), [y[0], *y])

@@ -6,6 +6,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 import likewise as lw
+from likewise.batch.mcml.psd_factor import minimise_on_psd
 from likewise.objectives import MCMLObjective, SoftmaxNeighbours
 
 cvxpy = pytest.importorskip("cvxpy")
@@ -15,7 +16,7 @@ cvxpy = pytest.importorskip("cvxpy")
 def data():
     X, y = load_iris(return_X_y=True)
     X, y = X[::10, :3] / X[:, :3].std(axis=0), y[::10].copy()
-    y[-1] = 7  # a class of one row
+    y[-1] = 7  # a class of one sample
     return X, y
 
 
@@ -36,18 +37,18 @@ def test_the_objective_is_the_papers(data):
     X, y = data
     F = np.random.default_rng(0).normal(size=(3, 3))
     codes = np.unique(y, return_inverse=True)[1]
-    value, _ = MCMLObjective(SoftmaxNeighbours.of(X, codes)).value_and_slope(F)
+    value, _ = MCMLObjective(SoftmaxNeighbours.of(X, codes)).value_and_matrix_gradient(F)
     assert value == pytest.approx(divergence_by_loops(X, y, F.T @ F), rel=1e-11)
 
 
-def test_the_slope_is_the_slope(data):
+def test_the_gradient_matches_finite_differences(data):
     X, y = data
     objective = MCMLObjective(SoftmaxNeighbours.of(X, np.unique(y, return_inverse=True)[1]))
     random = np.random.default_rng(1)
     F, step = random.normal(size=(3, 3)), 1e-6 * random.normal(size=(3, 3))
-    there, back = (objective.value_and_slope(F + s * step)[0] for s in (1, -1))
-    slope = objective.value_and_slope(F)[1]
-    assert there - back == pytest.approx(2 * np.vdot(slope, step.T @ F + F.T @ step), rel=1e-6)
+    above, below = (objective.value_and_matrix_gradient(F + s * step)[0] for s in (1, -1))
+    gradient = objective.value_and_matrix_gradient(F)[1]
+    assert above - below == pytest.approx(2 * np.vdot(gradient, step.T @ F + F.T @ step), rel=1e-6)
 
 
 def test_it_finds_what_an_independent_solver_finds(data):
@@ -78,9 +79,7 @@ def test_it_finds_what_an_independent_solver_finds(data):
 
 
 def test_every_start_leads_to_the_same_minimum(data):
-    """The problem is convex: the solver must not end where a direction was lost."""
-    from likewise.batch.mcml.psd_factor import minimise_on_psd
-
+    """The problem is convex: a start of low rank must not end at a stationary point of low rank."""
     X, y = data
     objective = MCMLObjective(SoftmaxNeighbours.of(X, np.unique(y, return_inverse=True)[1]))
     ends = [
@@ -92,23 +91,23 @@ def test_every_start_leads_to_the_same_minimum(data):
         assert end.value == pytest.approx(ends[0].value, rel=1e-7)
 
 
-def test_it_says_when_steps_ran_out(data):
+def test_it_warns_when_iterations_ran_out(data):
     with pytest.warns(ConvergenceWarning, match="MCML stopped after max_iter=1 iterations"):
         mcml = lw.MCML(max_iter=1).fit(*data)
     assert mcml.optimality_ > mcml.tol
 
 
 @pytest.mark.parametrize("call", [2, 5, 20])
-def test_ctrl_c_keeps_the_best(data, call, monkeypatch):
-    plain, looks = MCMLObjective.value_and_slope, []
+def test_an_interrupt_keeps_the_best(data, call, monkeypatch):
+    original, calls = MCMLObjective.value_and_matrix_gradient, []
 
-    def pressed(self, F):
-        looks.append(F)
-        if len(looks) == call:
+    def interrupted(self, F):
+        calls.append(F)
+        if len(calls) == call:
             raise KeyboardInterrupt
-        return plain(self, F)
+        return original(self, F)
 
-    monkeypatch.setattr(MCMLObjective, "value_and_slope", pressed)
+    monkeypatch.setattr(MCMLObjective, "value_and_matrix_gradient", interrupted)
     with pytest.warns(ConvergenceWarning, match="was interrupted after .* the best metric so far"):
         mcml = lw.MCML(tol=1e-9).fit(*data)
     assert mcml.objective_ == min(mcml.history_["objective"])
@@ -117,8 +116,8 @@ def test_ctrl_c_keeps_the_best(data, call, monkeypatch):
     )
 
 
-def test_classes_of_one_row_are_refused():
-    with pytest.raises(ValueError, match="Every class has one row, but MCML needs a class with"):
+def test_classes_of_one_sample_raise():
+    with pytest.raises(ValueError, match="Every class has one sample, but MCML needs a class with"):
         lw.MCML().fit([[0.0], [1.0], [2.0]], [0, 1, 2])
 
 

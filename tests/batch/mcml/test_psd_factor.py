@@ -8,9 +8,9 @@ from likewise.batch.mcml.psd_factor import minimise_on_psd
 
 
 class Liar:
-    """The value never changes, whatever the slope promises."""
+    """The value never changes, whatever the gradient promises."""
 
-    def value_and_slope(self, F):
+    def value_and_matrix_gradient(self, F):
         return 1.0, np.diag([-1.0, 1.0])
 
 
@@ -38,13 +38,13 @@ def test_what_is_returned_belongs_together(max_iter):
     history = found.history["objective"]
     assert found.status == ("converged" if max_iter == 500 else "max_iter")
     assert found.n_iter == len(history) - 1 <= max_iter
-    assert history[0] == NearestTo(target).value_and_slope(start)[0]
+    assert history[0] == NearestTo(target).value_and_matrix_gradient(start)[0]
     assert (np.diff(history) <= 0).all()
-    value, slope = NearestTo(target).value_and_slope(found.x)
+    value, gradient = NearestTo(target).value_and_matrix_gradient(found.x)
     assert found.value == history[-1] == pytest.approx(value, rel=1e-12)
     unit = np.abs(np.linalg.eigvalsh(start - target)).max()
-    moving = np.linalg.norm(found.x @ slope) / np.linalg.norm(found.x)
-    expected = max(moving, -np.linalg.eigvalsh(slope)[0]) / unit
+    stationarity = np.linalg.norm(found.x @ gradient) / np.linalg.norm(found.x)
+    expected = max(stationarity, -np.linalg.eigvalsh(gradient)[0]) / unit
     assert found.grad_norm == pytest.approx(expected, rel=1e-6, abs=1e-12)
     np.testing.assert_array_equal(start, np.eye(5))
 
@@ -71,27 +71,27 @@ def test_a_watcher_stops_it():
 
 
 @pytest.mark.parametrize("start", [np.eye(5), np.diag([1.0, 0, 0, 0, 0])], ids=["full", "flat"])
-def test_ctrl_c_keeps_the_best_whenever_it_comes(start):
+def test_an_interrupt_keeps_the_best_at_any_evaluation(start):
     for found in interrupt_everywhere(minimise_on_psd, start, tol=1e-5, sign=1):
         assert np.isfinite(found.grad_norm)
 
 
-def test_ctrl_c_before_anything_is_known():
+def test_an_interrupt_before_the_first_value_is_raised():
     with pytest.raises(KeyboardInterrupt):
         minimise_on_psd(NearestTo(np.eye(2), interrupted_at=1), np.eye(2), max_iter=9, tol=1e-5)
 
 
-def test_a_slope_that_lies_stalls():
+def test_a_wrong_gradient_stalls():
     found = minimise_on_psd(Liar(), np.eye(2), max_iter=50, tol=1e-5)
     assert found.status == "stalled"
     assert found.grad_norm == pytest.approx(1)
 
 
-@pytest.mark.parametrize(("value", "slope"), [(np.nan, 1.0), (np.inf, 1.0), (1.0, np.nan)])
-def test_a_start_without_a_value_fails(value, slope):
+@pytest.mark.parametrize(("value", "gradient"), [(np.nan, 1.0), (np.inf, 1.0), (1.0, np.nan)])
+def test_a_start_without_a_value_fails(value, gradient):
     class Nowhere:
-        def value_and_slope(self, F):
-            return value, slope * np.eye(2)
+        def value_and_matrix_gradient(self, F):
+            return value, gradient * np.eye(2)
 
     found = minimise_on_psd(Nowhere(), np.eye(2), max_iter=50, tol=1e-5)
     assert found.status == "failed"

@@ -1,4 +1,4 @@
-"""PLML: its mixtures against an independent solver, its objective and distances against loops."""
+"""PLML: its weights against an independent solver, its objective and distances against loops."""
 
 import numpy as np
 import pytest
@@ -25,16 +25,16 @@ def fitted(data):
     return lw.PLML(n_metrics=3, random_state=0).fit(X[::2], y[::2])
 
 
-def test_mixtures_are_those_of_an_independent_solver():
+def test_weights_match_an_independent_solver():
     random = np.random.default_rng(0)
     X, U = random.normal(size=(20, 3)), random.normal(size=(4, 3))
-    W = Mixture(U, 0.5, 2.0, 3).of_rows(X, None)
+    W = Mixture(U, 0.5, 2.0, 3).fit_weights(X, None)
     distance = np.linalg.norm(X[:, None] - X, axis=2)
     np.fill_diagonal(distance, np.inf)
-    joined = np.zeros((20, 20))
-    np.put_along_axis(joined, np.argsort(distance, axis=1)[:, :3], 1.0, axis=1)
-    joined = np.maximum(joined, joined.T)
-    lap = np.diag(joined.sum(axis=1)) - joined
+    edges = np.zeros((20, 20))
+    np.put_along_axis(edges, np.argsort(distance, axis=1)[:, :3], 1.0, axis=1)
+    edges = np.maximum(edges, edges.T)
+    lap = np.diag(edges.sum(axis=1)) - edges
     V = cvxpy.Variable((20, 4), nonneg=True)
     smooth = sum(cvxpy.quad_form(V[:, b], cvxpy.psd_wrap(lap)) for b in range(4))
     objective = cvxpy.sum_squares(X - V @ U) + 0.5 * cvxpy.sum_squares(V) + 2.0 * smooth
@@ -44,24 +44,24 @@ def test_mixtures_are_those_of_an_independent_solver():
     assert (W >= 0).all()
 
 
-def test_new_rows_mix_as_their_neighbours_do():
+def test_weights_of_new_samples_approach_those_of_their_neighbours():
     random = np.random.default_rng(1)
     X, U = random.normal(size=(30, 2)), random.normal(size=(3, 2))
     W = project_to_simplex(random.normal(size=(30, 3)))
-    alone = Mixture(U, 0.1, 0.0, 4).of_new(X[:5], X, W, None)
-    together = Mixture(U, 0.1, 1e4, 4).of_new(X[:5], X, W, None)
+    alone = Mixture(U, 0.1, 0.0, 4).weights_of(X[:5], X, W, None)
+    together = Mixture(U, 0.1, 1e4, 4).weights_of(X[:5], X, W, None)
     for i in range(5):
         near = np.argsort(np.linalg.norm(X - X[i], axis=1))[:4]
         np.testing.assert_allclose(together[i], W[near].mean(axis=0), atol=1e-3)
     assert np.abs(alone - together).max() > 0.1
 
 
-def test_objective_and_gradient_are_those_of_loops():
+def test_objective_and_gradient_match_loops():
     random = np.random.default_rng(2)
     X, codes = random.normal(size=(14, 3)), np.arange(14) % 2
     W = project_to_simplex(random.normal(size=(14, 2)))
-    told = triplets(X, codes, 2, 2)
-    objective = LocalMarginObjective(X, W, told, regularization=0.3, pull=0.2)
+    chosen = triplets(X, codes, 2, 2)
+    objective = LocalMarginObjective(X, W, chosen, regularization=0.3, pull=0.2)
     factors = random.normal(size=(2, 3, 3))
 
     def local(i, j):
@@ -69,30 +69,30 @@ def test_objective_and_gradient_are_those_of_loops():
         return sum(W[i, b] * v @ factors[b].T @ factors[b] @ v for b in range(2))
 
     expected = 0.0
-    for i, j, k in told.index:
+    for i, j, k in chosen.index:
         violation = np.array(1 + local(i, j) - local(i, k))
-        expected += (objective.loss.value(violation) + 0.2 * local(i, j)) / len(told)
+        expected += (objective.loss.value(violation) + 0.2 * local(i, j)) / len(chosen)
     expected += 0.3 * sum(np.square(L.T @ L).sum() for L in factors)
     value, gradient = objective.value_and_gradient(factors)
     assert value == pytest.approx(float(expected), rel=1e-11)
     step = 1e-6 * random.normal(size=factors.shape)
-    there, back = (objective.value_and_gradient(factors + s * step)[0] for s in (1, -1))
-    assert there - back == pytest.approx(2 * np.vdot(gradient, step), rel=1e-5)
+    above, below = (objective.value_and_gradient(factors + s * step)[0] for s in (1, -1))
+    assert above - below == pytest.approx(2 * np.vdot(gradient, step), rel=1e-5)
 
 
-def test_neighbours_are_those_of_brute_force(data, fitted):
+def test_neighbours_match_brute_force(data, fitted):
     X, _ = data
     known, queries = X[::2], X[1:41:2]
     distances, index = fitted.kneighbors(queries, 4)
-    anchors = (fitted.anchors_ - fitted._centre) / fitted._size
+    anchors = (fitted.anchors_ - fitted._centre) / fitted._scale
     mixture = Mixture(anchors, 1.0, 10.0, 5)
-    rows = (queries - fitted._centre) / fitted._size
-    shares = mixture.of_new(rows, fitted._rows, fitted.weights_, None)
-    for q, share in enumerate(shares):
+    rows = (queries - fitted._centre) / fitted._scale
+    weights = mixture.weights_of(rows, fitted._rows, fitted.weights_, None)
+    for q, weight in enumerate(weights):
         squares = [
             sum(
                 w * np.square(L @ (queries[q] - x)).sum()
-                for w, L in zip(share, fitted.factors_, strict=True)
+                for w, L in zip(weight, fitted.factors_, strict=True)
             )
             for x in known
         ]
@@ -118,22 +118,22 @@ def test_it_helps_wine(data, fitted):
 
 
 @pytest.mark.parametrize(
-    ("options", "sentence"),
+    ("options", "message"),
     [
-        ({"n_metrics": 200}, "n_metrics=200 is too many: X has 150 rows to make clusters of"),
+        ({"n_metrics": 200}, "n_metrics=200 is too many: X has 150 samples to cluster"),
         ({"n_neighbors": 151}, "n_neighbors=151 is not allowed: there are n_samples = 150"),
         ({"smoothness": -1}, "smoothness=-1 is not allowed: PLML needs a finite number of at"),
         ({"ridge": "much"}, "ridge='much' is not allowed"),
     ],
 )
-def test_errors(options, sentence):
-    with pytest.raises(ValueError, match=sentence):
+def test_errors(options, message):
+    with pytest.raises(ValueError, match=message):
         lw.PLML(**options).fit(*load_iris(return_X_y=True))
 
 
-def test_a_class_of_one_row_is_refused():
+def test_a_class_of_one_sample_raises():
     with pytest.raises(
-        ValueError, match=r"^Class 'b' has 1 row, but PLML needs at least 2 in every"
+        ValueError, match=r"^Class 'b' has 1 sample, but PLML needs at least 2 in every"
     ):
         lw.PLML().fit([[0.0], [1.0], [2.0], [3.0], [4.0], [9.0]], list("aaaaab"))
 

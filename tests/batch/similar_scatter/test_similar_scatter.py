@@ -1,4 +1,4 @@
-"""MMC and DML-eig against an independent solver, their certificates, and their complaints."""
+"""MMC and DML-eig against an independent solver, their certificates, and their errors."""
 
 import numpy as np
 import pytest
@@ -9,11 +9,11 @@ from sklearn.exceptions import ConvergenceWarning
 import likewise as lw
 from likewise.constraints import random_pairs
 from likewise.objectives import (
-    DifferentPairs,
+    DissimilarPairs,
     SoftMinimum,
     SumOfDistances,
     WeightedFeatures,
-    different_pairs,
+    dissimilar_pairs,
 )
 
 cvxpy = pytest.importorskip("cvxpy")
@@ -22,7 +22,7 @@ LEARNERS = [lw.MMC(), lw.MMC(diagonal=True), lw.DMLEig()]
 
 
 @pytest.fixture(params=[0, 1], ids="seed {}".format)
-def told(request):
+def problem(request):
     X, y = load_wine(return_X_y=True)
     X = X[:, :4] / X[:, :4].std(axis=0)
     pairs, same = random_pairs(y, 30, random_state=request.param)
@@ -34,9 +34,9 @@ def differences(X, pairs, same):
     return v[same], v[~same]
 
 
-def shrunk_scatter(alike, share):
-    A = alike.T @ alike
-    return (1 - share) * A + share * np.trace(A) / len(A) * np.eye(len(A))
+def shrunk_scatter(similar, shrinkage):
+    A = similar.T @ similar
+    return (1 - shrinkage) * A + shrinkage * np.trace(A) / len(A) * np.eye(len(A))
 
 
 def squares(M, V):
@@ -45,20 +45,20 @@ def squares(M, V):
 
 @pytest.mark.parametrize("diagonal", [False, True])
 @pytest.mark.parametrize("shrinkage", [0.0, 0.1])
-def test_mmc_is_optimal(told, diagonal, shrinkage):
-    X, pairs, same = told
-    alike, different = differences(*told)
+def test_mmc_is_optimal(problem, diagonal, shrinkage):
+    X, pairs, same = problem
+    similar, dissimilar = differences(*problem)
     mmc = lw.MMC(diagonal=diagonal, shrinkage=shrinkage, tol=1e-7).fit_pairs(X, pairs, same)
     M = cvxpy.diag(cvxpy.Variable(4, nonneg=True)) if diagonal else cvxpy.Variable((4, 4), PSD=True)
-    A = shrunk_scatter(alike, shrinkage)
-    problem = cvxpy.Problem(
-        cvxpy.Maximize(cvxpy.sum(cvxpy.sqrt(squares(M, different)))),
+    A = shrunk_scatter(similar, shrinkage)
+    reference = cvxpy.Problem(
+        cvxpy.Maximize(cvxpy.sum(cvxpy.sqrt(squares(M, dissimilar)))),
         [cvxpy.sum(cvxpy.multiply(A, M)) <= 1],
     )
-    problem.solve(solver=cvxpy.CLARABEL)
+    reference.solve(solver=cvxpy.CLARABEL)
     found = mmc.mahalanobis_matrix()
-    assert mmc.objective_ == pytest.approx(problem.value, rel=1e-6)
-    assert mmc.objective_ == pytest.approx(mmc.pair_distance(different, 0 * different).sum())
+    assert mmc.objective_ == pytest.approx(reference.value, rel=1e-6)
+    assert mmc.objective_ == pytest.approx(mmc.pair_distance(dissimilar, 0 * dissimilar).sum())
     assert np.vdot(A, found) == pytest.approx(1, rel=1e-9)
     np.testing.assert_allclose(found, M.value, atol=2e-3 * np.abs(M.value).max())
     if diagonal:
@@ -66,31 +66,31 @@ def test_mmc_is_optimal(told, diagonal, shrinkage):
 
 
 @pytest.mark.parametrize("smoothing", [0.05, 0.5])
-def test_dml_eig_is_optimal(told, smoothing):
-    X, pairs, same = told
-    alike, different = differences(*told)
+def test_dml_eig_is_optimal(problem, smoothing):
+    X, pairs, same = problem
+    similar, dissimilar = differences(*problem)
     eig = lw.DMLEig(smoothing=smoothing, tol=1e-6).fit_pairs(X, pairs, same)
-    A = shrunk_scatter(alike, 1e-3)
-    start = np.einsum("nd,de,ne->n", different, np.linalg.inv(A), different).mean() / 4
+    A = shrunk_scatter(similar, 1e-3)
+    start = np.einsum("nd,de,ne->n", dissimilar, np.linalg.inv(A), dissimilar).mean() / 4
     assert eig.mu_ == pytest.approx(smoothing * start)
     M = cvxpy.Variable((4, 4), PSD=True)
-    smooth = -eig.mu_ * cvxpy.log_sum_exp(-squares(M, different) / eig.mu_)
-    problem = cvxpy.Problem(cvxpy.Maximize(smooth), [cvxpy.sum(cvxpy.multiply(A, M)) <= 1])
-    problem.solve(solver=cvxpy.CLARABEL)
-    assert eig.objective_ == pytest.approx(problem.value, rel=1e-5, abs=1e-6 * start)
-    distances = eig.pair_distance(different, 0 * different)
+    smooth = -eig.mu_ * cvxpy.log_sum_exp(-squares(M, dissimilar) / eig.mu_)
+    reference = cvxpy.Problem(cvxpy.Maximize(smooth), [cvxpy.sum(cvxpy.multiply(A, M)) <= 1])
+    reference.solve(solver=cvxpy.CLARABEL)
+    assert eig.objective_ == pytest.approx(reference.value, rel=1e-5, abs=1e-6 * start)
+    distances = eig.pair_distance(dissimilar, 0 * dissimilar)
     by_formula = -eig.mu_ * np.log(np.exp(-np.square(distances) / eig.mu_).sum())
     assert eig.objective_ == pytest.approx(by_formula, rel=1e-8)
     np.testing.assert_allclose(eig.mahalanobis_matrix(), M.value, atol=5e-3 * np.abs(M.value).max())
 
 
-def test_dml_eig_beats_the_steps_of_the_paper(told):
-    """Frank and Wolfe's own steps, a few thousand of them, end below and within the gap."""
-    X, pairs, same = told
-    alike, different = differences(*told)
+def test_dml_eig_exceeds_the_frank_wolfe_steps_of_the_paper(problem):
+    """A few thousand Frank–Wolfe steps end below our value, and close to it."""
+    X, pairs, same = problem
+    similar, dissimilar = differences(*problem)
     eig = lw.DMLEig(tol=1e-6).fit_pairs(X, pairs, same)
-    values, vectors = np.linalg.eigh(shrunk_scatter(alike, 1e-3))
-    U = different @ (vectors / np.sqrt(values)) @ vectors.T
+    values, vectors = np.linalg.eigh(shrunk_scatter(similar, 1e-3))
+    U = dissimilar @ (vectors / np.sqrt(values)) @ vectors.T
     S = np.eye(4) / 4
     for step in range(5000):
         q = np.einsum("nd,de,ne->n", U, S, U)
@@ -112,27 +112,27 @@ def test_the_gap_certifies_what_a_longer_run_finds(learner):
     assert best.converged_
     assert 0 <= best.duality_gap_ <= 1e-6
     learner = clone(learner).set_params(max_iter=2)
-    with pytest.warns(ConvergenceWarning, match="stopped after max_iter=2 .* from the optimum"):
+    with pytest.warns(ConvergenceWarning, match="stopped after max_iter=2 .* duality gap"):
         early = learner.fit(X, y)
     assert early.objective_ < best.objective_
-    if not isinstance(learner, lw.DMLEig):  # its gap is not a share of the objective alone
+    if not isinstance(learner, lw.DMLEig):  # its gap is not relative to the objective alone
         assert best.objective_ <= early.objective_ * (1 + early.duality_gap_)
 
 
-@pytest.mark.parametrize("spread", [SumOfDistances(), SoftMinimum(0.3)])
-def test_the_slope_is_the_slope(spread):
+@pytest.mark.parametrize("separation", [SumOfDistances(), SoftMinimum(0.3)])
+def test_the_gradient_matches_finite_differences(separation):
     random = np.random.default_rng(0)
     pairs = lw.constraints.as_pairs([[i, i + 1] for i in range(19)], random.random(19) < 0.5, 20)
-    objective = DifferentPairs.of(random.normal(size=(20, 5)), pairs, spread)
+    objective = DissimilarPairs.of(random.normal(size=(20, 5)), pairs, separation)
     F, step = random.normal(size=(5, 5)), 1e-6 * random.normal(size=(5, 5))
-    there, back = (objective.value_and_slope(F + s * step)[0] for s in (1, -1))
-    slope = objective.value_and_slope(F)[1]
+    above, below = (objective.value_and_matrix_gradient(F + s * step)[0] for s in (1, -1))
+    gradient = objective.value_and_matrix_gradient(F)[1]
     change = step.T @ F + F.T @ step  # of FᵀF
-    assert there - back == pytest.approx(2 * np.vdot(slope, change), rel=1e-6)
+    assert above - below == pytest.approx(2 * np.vdot(gradient, change), rel=1e-6)
 
 
-def test_slope_and_curvature_of_weights_are_those_of_loops(monkeypatch):
-    monkeypatch.setattr(different_pairs, "_BLOCK_PAIRS", 4)
+def test_gradient_and_curvature_in_weights_match_loops(monkeypatch):
+    monkeypatch.setattr(dissimilar_pairs, "_BLOCK_PAIRS", 4)
     random = np.random.default_rng(0)
     X = random.normal(size=(20, 5))
     X[1] = X[0]  # a distance of 0, whatever the weights
@@ -142,7 +142,7 @@ def test_slope_and_curvature_of_weights_are_those_of_loops(monkeypatch):
         X, lw.constraints.as_pairs([[i, i + 1] for i in range(19)], same, 20)
     )
     weights = random.random(5)
-    value, slope, curvature = objective.value_slope_and_curvature(weights)
+    value, gradient, curvature = objective.value_gradient_and_curvature(weights)
     expected, first, second = 0.0, np.zeros(5), np.zeros((5, 5))
     for i in np.flatnonzero(~same)[1:]:
         squares = np.square(X[i] - X[i + 1])
@@ -151,7 +151,7 @@ def test_slope_and_curvature_of_weights_are_those_of_loops(monkeypatch):
         first += squares / distance / 2
         second += np.outer(squares, squares) / distance**3 / 4
     assert value == pytest.approx(expected, rel=1e-12)
-    np.testing.assert_allclose(slope, first, rtol=1e-12)
+    np.testing.assert_allclose(gradient, first, rtol=1e-12)
     np.testing.assert_allclose(curvature, second, rtol=1e-12)
 
 
@@ -164,7 +164,7 @@ def test_labels_help_iris(learner):
 
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
-def test_directions_without_alike_pairs_get_weight_by_shrinkage_only(learner):
+def test_directions_without_similar_pairs_get_weight_by_shrinkage_only(learner):
     X = [[0.0, 0.0], [2.0, 0.0], [0.0, 1.0], [2.0, 1.0]]
     pairs, same = [[0, 1], [2, 3], [0, 2], [1, 2]], [True, True, False, False]
     learner = clone(learner)
@@ -176,73 +176,81 @@ def test_directions_without_alike_pairs_get_weight_by_shrinkage_only(learner):
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
 @pytest.mark.parametrize(
-    ("pairs", "same", "sentence"),
+    ("pairs", "same", "message"),
     [
-        ([[0, 1], [2, 3]], [True, True], "No pair is different, but (MMC|DMLEig) needs pairs of"),
-        ([[0, 1], [2, 3]], [False, False], "No pair is alike, but (MMC|DMLEig) needs pairs of"),
-        ([[0, 4], [2, 3]], [True, False], "The rows of every alike pair are equal, but"),
+        (
+            [[0, 1], [2, 3]],
+            [True, True],
+            r"No pair is dissimilar \(same=False\), but (MMC|DMLEig) needs",
+        ),
+        (
+            [[0, 1], [2, 3]],
+            [False, False],
+            r"No pair is similar \(same=True\), but (MMC|DMLEig) needs",
+        ),
+        ([[0, 4], [2, 3]], [True, False], "The rows of every similar pair are equal, but"),
         ([[0, 1], [0, 4]], [True, False], r"pairs\[1\] is marked different, but its rows 0 and 4"),
     ],
 )
-def test_errors_of_pairs(learner, pairs, same, sentence):
+def test_errors_of_pairs(learner, pairs, same, message):
     X = [[0.0, 0.0], [0.0, 4.0], [3.0, 1.0], [3.5, 3.0], [0.0, 0.0]]
-    with pytest.raises(ValueError, match=sentence):
+    with pytest.raises(ValueError, match=message):
         learner.fit_pairs(X, pairs, same)
 
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
 @pytest.mark.parametrize(
-    "turn", [np.eye(3), np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]]
+    "rotation", [np.eye(3), np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]]
 )
-def test_different_pairs_that_no_metric_sees_are_refused(learner, turn):
-    """Alike pairs differ in one direction, different ones in others, where M is 0."""
+def test_dissimilar_pairs_outside_the_range_of_the_scatter_raise(learner, rotation):
+    """Similar pairs differ in one direction, dissimilar ones in others, where M is 0."""
     if getattr(learner, "diagonal", False):
-        turn = np.eye(3)
-    X = np.array([[0.0, 0, 0], [2, 0, 0], [0, 1, 0], [2, 1, 0], [2, 0, 3]]) @ turn
+        rotation = np.eye(3)
+    X = np.array([[0.0, 0, 0], [2, 0, 0], [0, 1, 0], [2, 1, 0], [2, 0, 3]]) @ rotation
     pairs, same = [[0, 1], [2, 3], [0, 2], [1, 3], [1, 4]], [True, True, False, False, False]
     learner = clone(learner)
-    with pytest.raises(ValueError, match=r"^No different pair differs in .*; raise shrinkage\.$"):
+    with pytest.raises(ValueError, match=r"^No dissimilar pair differs in .*; raise shrinkage\.$"):
         learner.set_params(shrinkage=0.0).fit_pairs(X, pairs, same)
     assert learner.set_params(shrinkage=0.1).fit_pairs(X, pairs, same).converged_
     learner.set_params(shrinkage=0.0).fit_pairs(X, [*pairs, [0, 3]], [*same, False])
 
 
 @pytest.mark.parametrize("learner", [*LEARNERS, lw.ITML()], ids=repr)
-def test_equal_rows_of_different_classes_are_named(learner):
+def test_equal_samples_of_different_classes_raise(learner):
     with pytest.raises(ValueError, match="every pair drawn from different classes are equal, but"):
         learner.fit([[1.0, 2.0]] * 6, [0, 0, 0, 1, 1, 1])
 
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
-def test_what_callbacks_are_given_is_what_a_fit_would_keep(learner, monkeypatch):
-    told = []
+def test_callbacks_receive_the_components_that_a_fit_would_store(learner, monkeypatch):
+    received = []
     monkeypatch.setattr(
-        lw.base.Learner, "_call_back", lambda self, fitted: told.append(fitted()) or False
+        lw.base.Learner, "_call_back", lambda self, fitted: received.append(fitted()) or False
     )
     X, y = load_iris(return_X_y=True)
     learner = clone(learner).set_params(random_state=0).fit(X.astype(np.float32), y)
-    assert len(told) == learner.n_iter_
-    for given in told:
+    assert len(received) == learner.n_iter_
+    for given in received:
         L = given["components_"]
         assert L.dtype == np.float32
         gram = L @ L.T
         np.testing.assert_allclose(gram, np.diag(np.diag(gram)), atol=1e-5 * gram.max())
         assert (np.diff(np.diag(gram)) <= 0).all()
-    np.testing.assert_array_equal(told[-1]["components_"], learner.components_)
+    np.testing.assert_array_equal(received[-1]["components_"], learner.components_)
 
 
 @pytest.mark.parametrize("learner", [lw.MMC(), lw.DMLEig()], ids=repr)
 @pytest.mark.parametrize("call", [2, 5, 9])
-def test_ctrl_c_keeps_the_best(learner, call, monkeypatch):
-    plain, looks = DifferentPairs.value_and_slope, []
+def test_an_interrupt_keeps_the_best(learner, call, monkeypatch):
+    original, calls = DissimilarPairs.value_and_matrix_gradient, []
 
-    def pressed(self, F):
-        looks.append(F)
-        if len(looks) == call:
+    def interrupted(self, F):
+        calls.append(F)
+        if len(calls) == call:
             raise KeyboardInterrupt
-        return plain(self, F)
+        return original(self, F)
 
-    monkeypatch.setattr(DifferentPairs, "value_and_slope", pressed)
+    monkeypatch.setattr(DissimilarPairs, "value_and_matrix_gradient", interrupted)
     X, y = load_wine(return_X_y=True)
     learner = clone(learner).set_params(random_state=0, tol=1e-9)
     with pytest.warns(ConvergenceWarning, match="was interrupted after .* the best metric so far"):
@@ -252,7 +260,7 @@ def test_ctrl_c_keeps_the_best(learner, call, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("learner", "sentence"),
+    ("learner", "message"),
     [
         (lw.MMC(shrinkage=2), "shrinkage=2 is not allowed: MMC needs a number from 0 to 1"),
         (lw.MMC(diagonal="yes"), "diagonal='yes' is not allowed: MMC needs True or False"),
@@ -261,6 +269,6 @@ def test_ctrl_c_keeps_the_best(learner, call, monkeypatch):
         (lw.DMLEig(n_pairs=1), "n_pairs=1 is not allowed"),
     ],
 )
-def test_errors_of_parameters(learner, sentence):
-    with pytest.raises(ValueError, match=sentence):
+def test_errors_of_parameters(learner, message):
+    with pytest.raises(ValueError, match=message):
         learner.fit(*load_iris(return_X_y=True))

@@ -7,22 +7,22 @@ from likewise.batch.similar_scatter.simplex import maximise_on_simplex
 
 
 class Bowl:
-    """``-½ ‖n - target‖²``, of which the maximum is the projection of the target."""
+    """``-½ ‖w - target‖²``, of which the maximum is the projection of the target."""
 
     def __init__(self, target):
         self.target = np.asarray(target)
 
-    def value_slope_and_curvature(self, shares):
-        off = shares - self.target
+    def value_gradient_and_curvature(self, weights):
+        off = weights - self.target
         return -off @ off / 2, -off, np.eye(len(off))
 
 
 class Linear:
-    def __init__(self, slope):
-        self.slope = np.asarray(slope)
+    def __init__(self, gradient):
+        self.gradient = np.asarray(gradient)
 
-    def value_slope_and_curvature(self, shares):
-        return float(self.slope @ shares), self.slope, np.zeros((len(shares), len(shares)))
+    def value_gradient_and_curvature(self, weights):
+        return float(self.gradient @ weights), self.gradient, np.zeros((len(weights), len(weights)))
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ class Linear:
         ([1e6, 1e6, 0.0], [0.5, 0.5, 0.0]),
     ],
 )
-def test_the_nearest_shares(target, expected):
+def test_projections_onto_the_simplex(target, expected):
     found = maximise_on_simplex(Bowl(target), np.ones(3), max_iter=100, tol=1e-10)
     assert found.status == "converged"
     np.testing.assert_allclose(found.x, expected, atol=1e-4)
@@ -50,19 +50,19 @@ def test_a_linear_function_ends_in_a_corner():
 
 
 @pytest.mark.parametrize("max_iter", [1, 3])
-def test_steps_run_out_and_the_gap_says_what_is_missing(max_iter):
+def test_max_iter_and_its_gap(max_iter):
     found = maximise_on_simplex(Linear([1.0, 3.0]), np.ones(2), max_iter=max_iter, tol=1e-9)
     assert found.status == "max_iter"
     assert found.n_iter == max_iter
     assert 3 - found.value == pytest.approx(found.gap * max(found.value, 1), rel=1e-9)
 
 
-def test_one_share_has_nothing_to_learn():
+def test_a_single_weight_is_1():
     found = maximise_on_simplex(Linear([2.0]), np.ones(1), max_iter=10, tol=1e-9)
     assert (found.status, found.n_iter, found.gap) == ("converged", 1, 0)
 
 
-def test_a_watcher_stops_it_and_so_does_ctrl_c():
+def test_a_watcher_and_an_interrupt_stop_it():
     def stop(iteration):
         return iteration.number == 2
 
@@ -86,10 +86,10 @@ def test_a_function_that_never_rises_stalls():
     class Liar(Linear):
         calls = 0
 
-        def value_slope_and_curvature(self, shares):
+        def value_gradient_and_curvature(self, weights):
             self.calls += 1
-            _, slope, curvature = super().value_slope_and_curvature(shares)
-            return 10.0 - self.calls, slope, curvature
+            _, gradient, curvature = super().value_gradient_and_curvature(weights)
+            return 10.0 - self.calls, gradient, curvature
 
     found = maximise_on_simplex(Liar([1.0, 3.0]), np.ones(2), max_iter=50, tol=1e-9)
     assert found.status == "stalled"

@@ -17,18 +17,18 @@ class LeastDistance(NearestTo):
 class Linear:
     """``⟨G, N⟩``, of which the maximum is the largest eigenvalue of G."""
 
-    def __init__(self, slope):
-        self.slope = slope
+    def __init__(self, gradient):
+        self.gradient = gradient
 
-    def value_and_slope(self, F):
-        return float(np.vdot(F.T @ F, self.slope)), self.slope
+    def value_and_matrix_gradient(self, F):
+        return float(np.vdot(F.T @ F, self.gradient)), self.gradient
 
 
 class Liar(Linear):
-    """The value never changes, whatever the slope promises."""
+    """The value never changes, whatever the gradient promises."""
 
-    def value_and_slope(self, F):
-        return 1.0, self.slope
+    def value_and_matrix_gradient(self, F):
+        return 1.0, self.gradient
 
 
 def nearest_of_trace_1(target):
@@ -68,12 +68,12 @@ def test_what_is_returned_belongs_together_and_the_gap_holds(max_iter):
     history = found.history["objective"]
     assert found.status == ("converged" if max_iter == 500 else "max_iter")
     assert found.n_iter == len(history) - 1 <= max_iter
-    assert history[0] == LeastDistance(target).value_and_slope(FLAT)[0]
+    assert history[0] == LeastDistance(target).value_and_matrix_gradient(FLAT)[0]
     assert (np.diff(history) >= 0).all()
-    value, slope = LeastDistance(target).value_and_slope(found.x)
+    value, gradient = LeastDistance(target).value_and_matrix_gradient(found.x)
     assert found.value == history[-1] == pytest.approx(value, rel=1e-12)
     most = -np.square(target - nearest_of_trace_1(target)).sum() / 2
-    inner = np.vdot(slope, found.x.T @ found.x)
+    inner = np.vdot(gradient, found.x.T @ found.x)
     assert most - found.value <= found.gap * max(abs(found.value), abs(inner)) + 1e-12
     assert found.gap > 1e-6 or found.status == "converged"
 
@@ -96,18 +96,18 @@ def test_a_watcher_stops_it():
 
 
 @pytest.mark.parametrize("start", [np.eye(5), FLAT], ids=["full", "flat"])
-def test_ctrl_c_keeps_the_best_whenever_it_comes(start):
+def test_an_interrupt_keeps_the_best_at_any_evaluation(start):
     for found in interrupt_everywhere(maximise_on_spectrahedron, start, tol=1e-6, sign=-1):
         assert np.isfinite(found.gap)
 
 
-def test_ctrl_c_before_anything_is_known():
+def test_an_interrupt_before_the_first_value_is_raised():
     problem = LeastDistance(np.eye(2), interrupted_at=1)
     with pytest.raises(KeyboardInterrupt):
         maximise_on_spectrahedron(problem, np.eye(2), max_iter=9, tol=1e-8)
 
 
-def test_a_slope_that_lies_stalls():
+def test_a_wrong_gradient_stalls():
     found = maximise_on_spectrahedron(Liar(np.diag([1.0, 2.0])), np.eye(2), max_iter=50, tol=1e-8)
     assert found.status == "stalled"
     assert found.gap == pytest.approx((2 - 1.5) / 1.5)
@@ -118,11 +118,11 @@ def test_nothing_to_gain_is_converged():
     assert (found.status, found.value, found.gap) == ("converged", 0.0, 0.0)
 
 
-@pytest.mark.parametrize(("value", "slope"), [(np.nan, 1.0), (-np.inf, 1.0), (1.0, np.nan)])
-def test_a_start_without_a_value_fails(value, slope):
+@pytest.mark.parametrize(("value", "gradient"), [(np.nan, 1.0), (-np.inf, 1.0), (1.0, np.nan)])
+def test_a_start_without_a_value_fails(value, gradient):
     class Nowhere:
-        def value_and_slope(self, F):
-            return value, slope * np.eye(2)
+        def value_and_matrix_gradient(self, F):
+            return value, gradient * np.eye(2)
 
     found = maximise_on_spectrahedron(Nowhere(), np.eye(2), max_iter=50, tol=1e-8)
     assert found.status == "failed"

@@ -1,4 +1,4 @@
-"""Cyclic Bregman projections: one constraint after another, round and round."""
+"""Cyclic Bregman projections onto one constraint after another."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Protocol
 import numpy as np
 
 from likewise._runtime.arrays import Array
-from likewise.solvers._protocols import Iteration, Solution, Status, Watcher
+from likewise.solvers import Iteration, Solution, Status, Watcher
 
-_OBJECTIVE_EVERY = 10  # sweeps: on few constraints it costs as much as a sweep
+_OBJECTIVE_EVERY = 10  # sweeps; with few constraints it costs as much as a sweep
 
 
 class Cyclic(Protocol):
-    """Constraints, each with a multiplier, that a point can be projected on in turn."""
+    """Constraints, each with a dual variable, onto which a point is projected in turn."""
 
     multipliers: Array
 
     def sweep(self, x: Array) -> None:
-        """Project `x`, in place, on every constraint once, and change the multipliers."""
+        """Project `x` in place onto each constraint once, and update the multipliers."""
         ...
 
     def value(self, x: Array) -> float:
@@ -34,16 +34,16 @@ def bregman_cycles(
     tol: float,
     watcher: Watcher | None = None,
 ) -> Solution:
-    """Sweep over the constraints until their multipliers settle.
+    """Sweep over the constraints until their multipliers converge.
 
     Parameters
     ----------
     problem : Cyclic
-        With its multipliers at their start.
+        With its initial multipliers.
     start : array
-        The point that minimises the objective without constraints.
+        The unconstrained minimiser of the objective.
     max_iter : int
-        Sweeps allowed.
+        Maximum number of sweeps.
     tol : float
         Converged when a sweep changes the multipliers by at most ``tol``: the sum of the changes,
         over the sum of the Euclidean norms before and after.
@@ -53,8 +53,8 @@ def bregman_cycles(
     Returns
     -------
     Solution
-        With ``history["change"]`` after each sweep, and ``history["objective"]`` after every tenth
-        and the last.
+        ``history["change"]`` has the change of the multipliers in each sweep, and
+        ``history["objective"]`` the value at the start, after every tenth sweep and after the last.
 
     Examples
     --------
@@ -71,20 +71,20 @@ def bregman_cycles(
     array([1.])
     """
     x = start.copy()
-    kept, value = x.copy(), problem.value(x)
+    last_finite, value = x.copy(), problem.value(x)
     values, changes = [value], []
     status: Status = "max_iter" if np.isfinite(value) else "failed"
     try:
         for number in range(1, max_iter + 1):
             before = problem.multipliers.copy()
             problem.sweep(x)
-            size = np.linalg.norm(before) + np.linalg.norm(problem.multipliers)
-            moved = np.abs(problem.multipliers - before).sum()
-            change = float(moved / size) if size != 0 else 0.0
+            norms = np.linalg.norm(before) + np.linalg.norm(problem.multipliers)
+            total_change = np.abs(problem.multipliers - before).sum()
+            change = float(total_change / norms) if norms != 0 else 0.0
             if not np.isfinite(change):
                 status = "stalled"
                 break
-            kept[...] = x
+            last_finite[...] = x
             changes.append(change)
             last = change <= tol or number == max_iter
             if last or number % _OBJECTIVE_EVERY == 0:
@@ -99,9 +99,9 @@ def bregman_cycles(
     except KeyboardInterrupt:
         status = "interrupted"
     if status in ("interrupted", "stalled"):
-        values.append(problem.value(kept))
+        values.append(problem.value(last_finite))
     return Solution(
-        x=kept,
+        x=last_finite,
         value=values[-1],
         n_iter=max(1, len(changes)),
         status=status,

@@ -27,54 +27,58 @@ from likewise.constraints import Pairs
 from likewise.metric import canonical_components
 from likewise.objectives import LogDetProblem
 
-_SAMPLED_PAIRS = 10_000  # of which the distances decide on the bounds
+_MAX_BOUND_PAIRS = 10_000  # whose distances determine the percentiles
 _PERCENTILES = (5, 95)
 
 
 def _is_two_numbers(bounds: Any) -> bool:
     try:
         numbers = np.asarray(bounds)
-    except ValueError:  # rows of different lengths
+    except ValueError:  # a ragged list
         return False
     return numbers.size == 2 and numbers.dtype.kind in "iuf"
 
 
 class ITML(PairLearner):
-    r"""Information-theoretic metric learning: keep bounds on distances, and near to a prior.
+    r"""ITML: minimise the LogDet divergence from a prior metric under bounds on pair distances.
 
-    Among the positive definite matrices that keep the distances of alike rows below u and those of
-    different rows above l, find the one nearest to the prior :math:`M_0` in Burg's divergence
-    :math:`D(A, B) = \operatorname{tr} AB^{-1} - \log\det AB^{-1} - d`. Bounds may be slackened to
-    :math:`\xi` at a price:
+    Information-theoretic metric learning learns from similar and dissimilar pairs, or from labels
+    through sampled pairs. Use it where a prior metric is trusted and few pairs correct it.
+
+    The distances of similar pairs should be at most u and those of dissimilar pairs at least l.
+    Among the positive definite matrices, M is the closest to the prior :math:`M_0` in LogDet
+    divergence :math:`D(A, B) = \operatorname{tr} AB^{-1} - \log\det AB^{-1} - d`, with slack
+    variables :math:`\xi` for the bounds:
 
     .. math:: \min_{M \succ 0,\, \xi} D(M, M_0)
               + \gamma D(\operatorname{diag} \xi, \operatorname{diag} \xi_0), \qquad
-              v^\top M v \le \xi \text{ (alike)}, \quad v^\top M v \ge \xi \text{ (different)},
+              v^\top M v \le \xi \text{ (similar)}, \quad v^\top M v \ge \xi \text{ (dissimilar)},
 
-    with :math:`\xi_0 = u^2` for alike and :math:`l^2` for different pairs. M is projected on one
-    constraint after another: first on alike pairs, then on different ones, in the order given.
+    with :math:`\xi_0 = u^2` for similar and :math:`l^2` for dissimilar pairs. Cyclic Bregman
+    projections solve it: M is projected onto one constraint after another, first those of similar,
+    then those of dissimilar pairs, in the given order.
 
     Parameters
     ----------
     slack_weight : float
-        γ: the weight of the slack. Large values enforce the bounds.
+        γ: weight of the slack variables' divergence. Large values enforce the bounds.
     prior : "identity", "covariance" or array of shape (n_features, n_features)
         :math:`M_0`; ``"covariance"`` is the inverse of the covariance of X.
     bounds : "percentiles" or (u, l)
-        Distances (not squared) that alike pairs should stay below and different ones above.
-        ``"percentiles"``: the 5th and the 95th of the distances of pairs of rows under the prior,
-        equal rows left out, from a sample of at most 10 000.
+        Upper bound for similar and lower bound for dissimilar pairs, as distances (not squared).
+        ``"percentiles"``: the 5th and the 95th percentile of the positive distances between samples
+        under the prior, from at most 10 000 pairs.
     n_pairs : int, optional
-        How many pairs `fit` draws, half of them alike; None is 20 c² for c classes.
+        Number of pairs that `fit` samples, half of them similar; None is 20 c² for c classes.
     max_iter : int
-        Sweeps over the pairs.
+        Maximum number of sweeps over the pairs.
     tol : float
-        Stop when a sweep changes the dual variables by no more than this share of their size: the
-        sum of the changes, over the sum of the Euclidean norms before and after.
+        Stop when the relative change of the dual variables in a sweep is at most this: the sum of
+        the absolute changes, over the sum of the Euclidean norms before and after.
     random_state : int, RandomState or None
-        Draws pairs.
+        Seeds the sampling of pairs.
     verbose : int
-        1 shows progress.
+        1 shows a progress bar.
 
     Attributes
     ----------
@@ -83,10 +87,11 @@ class ITML(PairLearner):
     bounds_ : tuple of two floats
         u and l.
     objective_ : float
-        The value that was reached.
+        The minimised value.
     n_iter_, converged_, history_ : int, bool, dict
-        How the sweeps ended; ``history_["change"]`` is what `tol` is compared with sweep by sweep,
-        and ``history_["objective"]`` at the start, after every tenth sweep and after the last.
+        Whether and when the solver converged; ``history_["change"]`` is compared with `tol` after
+        each sweep, and ``history_["objective"]`` is the value at the start, after every tenth sweep
+        and after the last.
 
     References
     ----------
@@ -139,22 +144,22 @@ class ITML(PairLearner):
         )
         prior = self._prior_matrix(X)
         upper, lower = self._bounds_of(X, prior, random)
-        order = np.argsort(~pairs.same, kind="stable")  # alike pairs come first
+        order = np.argsort(~pairs.same, kind="stable")  # similar pairs first
         first, second = pairs.index[order].T
         V = np.subtract(X[first], X[second], dtype=np.float64)
-        # Equal rows are as near as can be: a pair of them that is alike asks for nothing.
-        told = V.any(axis=1)
-        if not told.any():
+        # A similar pair of equal samples meets its bound under every metric.
+        informative = V.any(axis=1)
+        if not informative.any():
             raise ValueError("No pair has two different rows, but ITML needs one to learn from.")
-        V, same = V[told], pairs.same[order][told]
-        # In other units of X distances and bounds change alike, and M stays; a power of two is
-        # exact, and keeps squares from overflowing.
-        size = 2.0 ** np.frexp(max(np.abs(V).max(initial=0.0), upper, lower))[1]
+        V, same = V[informative], pairs.same[order][informative]
+        # Scaling both X and the bounds leaves M unchanged. A power of two is exact, and keeps
+        # squares from overflowing.
+        scale = 2.0 ** np.frexp(max(np.abs(V).max(initial=0.0), upper, lower))[1]
         problem = LogDetProblem(
             prior,
-            np.divide(V, size, out=V),
+            np.divide(V, scale, out=V),
             np.where(same, 1.0, -1.0),
-            np.square(np.where(same, upper, lower) / size),
+            np.square(np.where(same, upper, lower) / scale),
             float(self.slack_weight),
         )
         found = self._solve(
@@ -172,8 +177,8 @@ class ITML(PairLearner):
         if isinstance(self.prior, str) and self.prior == "identity":
             return np.eye(n_features)
         if isinstance(self.prior, str):
-            together = np.zeros(len(X), dtype=np.int64)
-            root = whitener(X, group_means(X, together), together)
+            one_group = np.zeros(len(X), dtype=np.int64)
+            root = whitener(X, group_means(X, one_group), one_group)
             rank = int(np.count_nonzero(root.any(axis=1)))
             if rank < n_features:
                 raise ValueError(
@@ -203,8 +208,8 @@ class ITML(PairLearner):
             upper, lower = (float(bound) for bound in np.asarray(self.bounds).ravel())
             if not 0 < upper < lower < np.inf:
                 raise ValueError(
-                    f"bounds=({upper:g}, {lower:g}) is not allowed: ITML needs 0 < u < l, alike "
-                    "pairs below u and different ones above l."
+                    f"bounds=({upper:g}, {lower:g}) is not allowed: ITML needs 0 < u < l, with "
+                    "similar pairs below u and dissimilar ones above l."
                 )
             return upper, lower
         distances = _sampled_distances(X, prior, random)
@@ -220,16 +225,16 @@ class ITML(PairLearner):
 
 
 def _sampled_distances(X: Array, prior: Array, random: np.random.RandomState) -> Array:
-    """Return distances of pairs of different rows under `prior`: of all pairs, or of a sample."""
-    n_rows = len(X)
-    if n_rows * (n_rows - 1) // 2 <= _SAMPLED_PAIRS:
-        first, second = np.triu_indices(n_rows, 1)
+    """Return the positive distances between samples under `prior`, of all or of random pairs."""
+    n_samples = len(X)
+    if n_samples * (n_samples - 1) // 2 <= _MAX_BOUND_PAIRS:
+        first, second = np.triu_indices(n_samples, 1)
     else:
-        first = random.randint(n_rows, size=_SAMPLED_PAIRS)
-        second = (first + random.randint(1, n_rows, size=_SAMPLED_PAIRS)) % n_rows
+        first = random.randint(n_samples, size=_MAX_BOUND_PAIRS)
+        second = (first + random.randint(1, n_samples, size=_MAX_BOUND_PAIRS)) % n_samples
     Z = centred(np.ascontiguousarray(X, dtype=np.float64), robust_centre(X))
     if not np.array_equal(prior, np.eye(len(prior))):
         Z = np.ascontiguousarray(Z @ np.linalg.cholesky(prior))
-    size = 2.0 ** np.frexp(np.abs(Z).max(initial=0.0))[1]
-    squares = _loops.pair_sqdist(Z / size, first.astype(np.int64), second.astype(np.int64))
-    return np.asarray(np.sqrt(squares[squares > 0]) * size)
+    scale = 2.0 ** np.frexp(np.abs(Z).max(initial=0.0))[1]
+    sqdist = _loops.pair_sqdist(Z / scale, first.astype(np.int64), second.astype(np.int64))
+    return np.asarray(np.sqrt(sqdist[sqdist > 0]) * scale)

@@ -16,40 +16,44 @@ from likewise.objectives import MCMLObjective, SoftmaxNeighbours
 
 
 class MCML(MetricLearner):
-    r"""Maximally collapsing metric learning: each class in one place, the others far away.
+    r"""MCML: minimise the divergence of a soft neighbour rule from one that collapses each class.
 
-    Row i picks row j with a probability :math:`p_{ij}` in proportion to
-    :math:`e^{-(x_i - x_j)^\top M (x_i - x_j)}`. If all rows of a class were in one place and all
-    others infinitely far, that would be uniform on the own class, :math:`p^0`. M comes as near as
-    it can:
+    Maximally collapsing metric learning learns from labels. Use it as a convex alternative to NCA:
+    every run finds the global optimum.
+
+    Sample i chooses sample j as its neighbour with a probability :math:`p_{ij}` proportional to
+    :math:`e^{-(x_i - x_j)^\top M (x_i - x_j)}`. If each class were collapsed to a single point,
+    infinitely far from the others, this would be uniform on the rest of i's class: :math:`p^0`.
+    M minimises the Kullback–Leibler divergence from that ideal,
 
     .. math:: \min_{M \succeq 0} \sum_i \mathrm{KL}\big(p^0(\cdot|i) \,\|\, p(\cdot|i)\big),
 
-    a convex problem. Memory is that of a few copies of X: there is never an array of all rows by
-    all rows.
+    a convex problem. Memory is that of a few copies of X: no array has n_samples × n_samples
+    entries.
 
     Parameters
     ----------
     max_iter : int
-        Steps of the solver.
+        Maximum number of solver iterations.
     tol : float
-        Stop when `optimality_` is at most this.
+        Tolerance on `optimality_`.
     n_jobs : int, optional
         Threads; None uses all cores.
     verbose : int
-        1 shows progress.
+        1 shows a progress bar.
 
     Attributes
     ----------
     components_ : array of shape (n_features, n_features)
         L, eigenvalues of M descending.
     objective_ : float
-        The sum of divergences.
+        The sum of the divergences.
     optimality_ : float
-        0 at the minimum: the largest of minus the least eigenvalue of the slope G in M and of
-        ``‖LG‖ / ‖L‖``, in units of the largest eigenvalue of G at the start.
+        The residual of the optimality conditions, 0 at the minimum: the larger of minus the least
+        eigenvalue of the gradient G in M and of ``‖LG‖ / ‖L‖``, relative to the spectral norm of G
+        at the start.
     n_iter_, converged_, history_ : int, bool, dict
-        How the solver ended, and ``history_["objective"]`` step by step.
+        Whether and when the solver converged, and ``history_["objective"]`` per iteration.
 
     References
     ----------
@@ -86,10 +90,10 @@ class MCML(MetricLearner):
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
-            The data.
-        y : array-like of shape (n_rows,)
-            Labels of at least two classes, of which one has two rows.
+        X : array-like of shape (n_samples, n_features)
+            Training data.
+        y : array-like of shape (n_samples,)
+            Labels of at least two classes, of which one has at least two samples.
 
         Returns
         -------
@@ -98,15 +102,15 @@ class MCML(MetricLearner):
         """
         X, codes, _ = check_labelled(self, X, y)
         if np.bincount(codes).max() < 2:
-            raise ValueError("Every class has one row, but MCML needs a class with two or more.")
-        size = rms_scale(X)
-        rows = SoftmaxNeighbours.of(X, codes, self.n_jobs, size=size)
+            raise ValueError("Every class has one sample, but MCML needs a class with two or more.")
+        scale = rms_scale(X)
+        neighbours = SoftmaxNeighbours.of(X, codes, self.n_jobs, scale=scale)
         found = self._solve(
             minimise_on_psd,
-            MCMLObjective(rows),
+            MCMLObjective(neighbours),
             np.eye(X.shape[1]),
-            fitted=lambda L: {"components_": (canonical_form(L) / size).astype(X.dtype)},
+            fitted=lambda L: {"components_": (canonical_form(L) / scale).astype(X.dtype)},
             tol=self.tol,
         )
         self.optimality_ = float(found.grad_norm or 0.0)
-        return self._keep(canonical_form(found.x) / size, X.dtype)
+        return self._keep(canonical_form(found.x) / scale, X.dtype)

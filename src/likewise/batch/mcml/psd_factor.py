@@ -1,4 +1,4 @@
-"""Smooth convex functions on the positive semi-definite cone, by a factor of the matrix."""
+"""Minimise smooth convex functions over the PSD cone through a square factor of the matrix."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ import numpy as np
 from scipy.linalg import eigh, eigvalsh
 
 from likewise._runtime.arrays import Array
-from likewise.solvers._protocols import Iteration, Solution, Status, Watcher
-from likewise.solvers.lbfgs import lbfgs
+from likewise.solvers import Iteration, Solution, Status, Watcher, lbfgs
 
-# Relative improvements at which runs of L-BFGS end: the first soon, to see whether that is enough;
-# at the last there is nothing more to give.
-_FIRST_FLAT, _FLAT = 1e-4, 1e-12
+# Relative improvement at which a run of L-BFGS ends: loose in the first run, which often suffices,
+# and at last so tight that no further improvement is possible.
+_FIRST_TOL, _LAST_TOL = 1e-4, 1e-12
 
 
 class SmoothConvex(Protocol):
     """A convex function of ``M = FᵀF``."""
 
-    def value_and_slope(self, F: Array) -> tuple[float, Array]:
-        """Return the value and the slope in M, a symmetric matrix."""
+    def value_and_matrix_gradient(self, F: Array) -> tuple[float, Array]:
+        """Return the value and its gradient in M, a symmetric matrix."""
         ...
 
 
@@ -35,34 +34,34 @@ def minimise_on_psd(
 ) -> Solution:
     """Minimise a smooth convex function over ``M ⪰ 0``.
 
-    L-BFGS moves a square factor of M. A point is optimal where the slope G is positive
-    semi-definite and ``GM = 0``; where G has a negative eigenvalue left, a step along its
-    eigenvector lets L-BFGS go on.
+    L-BFGS optimises a square factor of M. A point is optimal if the gradient G is positive
+    semi-definite and ``GM = 0``. While G has a negative eigenvalue, a step of M along its
+    eigenvector lowers the value, and L-BFGS continues from there.
 
     Parameters
     ----------
     objective : SmoothConvex
     start : array of shape (n, n)
-        The factor F to begin with.
+        The initial factor F.
     max_iter : int
-        Steps allowed.
+        Maximum number of L-BFGS iterations.
     tol : float
-        Converged when neither the least eigenvalue of G is below ``-tol`` nor ``‖FG‖ / ‖F‖`` above
-        ``tol``, both in units of the largest eigenvalue of G in size at the start.
+        Converged when neither minus the least eigenvalue of G nor ``‖FG‖ / ‖F‖`` exceeds `tol`
+        times the spectral norm of G at the start.
     watcher : callable, optional
         Called with an `Iteration`; returns True to stop.
 
     Returns
     -------
     Solution
-        ``grad_norm`` is the larger of the two measures of the stopping test.
-        ``history["objective"]`` has the value at the start and after each step.
+        ``grad_norm`` is the larger of the two residuals of the stopping test.
+        ``history["objective"]`` has the value at the start and after each iteration.
 
     Examples
     --------
     >>> import numpy as np
-    >>> class NearestTo:  # the nearest matrix without negative eigenvalues
-    ...     def value_and_slope(self, F):
+    >>> class NearestTo:  # the projection onto the cone
+    ...     def value_and_matrix_gradient(self, F):
     ...         difference = F.T @ F - np.diag([2.0, -1.0])
     ...         return float(np.square(difference).sum() / 2), difference
     >>> found = minimise_on_psd(NearestTo(), np.eye(2), max_iter=100, tol=1e-6)
@@ -71,10 +70,10 @@ def minimise_on_psd(
            [0., 0.]])
     """
     F = np.array(start, dtype=np.float64)
-    value, slope = objective.value_and_slope(F)
-    if not np.isfinite(value) or not np.isfinite(slope).all():
+    value, gradient = objective.value_and_matrix_gradient(F)
+    if not np.isfinite(value) or not np.isfinite(gradient).all():
         return Solution(F, value, 1, "failed")
-    scale = float(np.abs(eigvalsh(slope)).max()) or 1.0
+    scale = float(np.abs(eigvalsh(gradient)).max()) or 1.0
     history = [value]
     stopped = False
     status: Status = "max_iter"
@@ -86,27 +85,29 @@ def minimise_on_psd(
         stopped = watcher is not None and watcher(here)
         return stopped
 
-    flat = _FIRST_FLAT
+    lbfgs_tol = _FIRST_TOL
     try:
         while True:
-            residual, growing, direction = _residual(slope, F, scale)
-            steps_left = max_iter - (len(history) - 1)
-            if residual <= tol or status != "max_iter" or steps_left <= 0:
+            residual, descent, direction = _residual(gradient, F, scale)
+            iterations_left = max_iter - (len(history) - 1)
+            if residual <= tol or status != "max_iter" or iterations_left <= 0:
                 break
-            begin = _along(objective, F, direction, value) if growing > tol else F
-            found = lbfgs(_InFactor(objective), begin, max_iter=steps_left, tol=flat, watcher=watch)
+            begin = _rank_one_step(objective, F, direction, value) if descent > tol else F
+            found = lbfgs(
+                _InFactor(objective), begin, max_iter=iterations_left, tol=lbfgs_tol, watcher=watch
+            )
             before, F, value = value, found.x, found.value
-            if value < history[-1]:  # L-BFGS did not step, but the step before it helped
+            if value < history[-1]:  # only the step along the eigenvector improved the value
                 history.append(value)
-            slope = objective.value_and_slope(F)[1]
+            gradient = objective.value_and_matrix_gradient(F)[1]
             if stopped or found.status == "interrupted":
                 status = "interrupted"
-            elif flat == _FLAT and before - value <= _FLAT * abs(before):
+            elif lbfgs_tol == _LAST_TOL and before - value <= _LAST_TOL * abs(before):
                 status = "stalled"
-            flat = max(_FLAT, flat / 100)
+            lbfgs_tol = max(_LAST_TOL, lbfgs_tol / 100)
     except KeyboardInterrupt:
         status = "interrupted"
-        residual = _residual(objective.value_and_slope(F)[1], F, scale)[0]
+        residual = _residual(objective.value_and_matrix_gradient(F)[1], F, scale)[0]
     if residual <= tol:
         status = "converged"
     return Solution(
@@ -121,28 +122,30 @@ def minimise_on_psd(
 
 @dataclass(frozen=True)
 class _InFactor:
+    """The same function of the factor F."""
+
     objective: SmoothConvex
 
     def value_and_gradient(self, F: Array) -> tuple[float, Array]:
-        value, slope = self.objective.value_and_slope(F)
-        return value, 2 * F @ slope
+        value, gradient = self.objective.value_and_matrix_gradient(F)
+        return value, 2 * F @ gradient
 
 
-def _residual(slope: Array, F: Array, scale: float) -> tuple[float, float, Array]:
-    """Return how far from optimal a point is, how steeply M should grow, and in which direction."""
-    values, vectors = eigh(slope, subset_by_index=(0, 0))
-    moving = float(np.linalg.norm(F @ slope)) / (float(np.linalg.norm(F)) or 1.0)
-    growing = -float(values[0]) / scale
-    return max(growing, moving / scale), growing, vectors[:, 0]
+def _residual(gradient: Array, F: Array, scale: float) -> tuple[float, float, Array]:
+    """Return the optimality residual, minus the least eigenvalue of G, and its eigenvector."""
+    values, vectors = eigh(gradient, subset_by_index=(0, 0))
+    stationarity = float(np.linalg.norm(F @ gradient)) / (float(np.linalg.norm(F)) or 1.0)
+    descent = -float(values[0]) / scale
+    return max(descent, stationarity / scale), descent, vectors[:, 0]
 
 
-def _along(objective: SmoothConvex, F: Array, direction: Array, value: float) -> Array:
-    """Return F after M has grown along `direction`, or F itself where that does not help."""
-    size = float(np.square(F).sum()) / len(F) or 1.0
-    while size > 1e-12:
-        values, vectors = eigh(F.T @ F + size * np.outer(direction, direction))
-        moved = np.sqrt(np.maximum(values, 0))[:, None] * vectors.T
-        if objective.value_and_slope(moved)[0] < value:
-            return np.asarray(moved)
-        size /= 16
+def _rank_one_step(objective: SmoothConvex, F: Array, direction: Array, value: float) -> Array:
+    """Return a factor of ``M + step vvᵀ`` with a lower value, or F if no step gives one."""
+    step = float(np.square(F).sum()) / len(F) or 1.0
+    while step > 1e-12:
+        values, vectors = eigh(F.T @ F + step * np.outer(direction, direction))
+        trial = np.sqrt(np.maximum(values, 0))[:, None] * vectors.T
+        if objective.value_and_matrix_gradient(trial)[0] < value:
+            return np.asarray(trial)
+        step /= 16
     return F

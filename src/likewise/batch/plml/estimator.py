@@ -28,60 +28,64 @@ from likewise.constraints import triplets
 from likewise.objectives import LocalMarginObjective
 from likewise.solvers import lbfgs
 
-_JOINED = 5  # nearest rows that a row shares its mixture with
-_SAME, _DIFFERENT = 3, 10  # neighbours of each row that triplets are made of
+_GRAPH_NEIGHBORS = 5  # of each sample, whose weights should be similar to its own
+_N_SAME, _N_DIFFERENT = 3, 10  # neighbours of each sample that its triplets consist of
 _PULL = 0.1
-_SPARE = 8  # candidates beyond k, before distances are measured exactly
+_EXTRA_CANDIDATES = 8  # beyond n_neighbors, before distances are computed exactly
 _BLOCK_VALUES = 1 << 20
 
 
 class PLML(NeighborVoter):
-    r"""Parametric local metric learning: a metric that changes smoothly from place to place.
+    r"""PLML: minimise a large-margin loss over a metric that varies smoothly with the sample.
 
-    Anchors :math:`u_b` are means of clusters, row i is mixed of them by shares
-    :math:`W_{ib} \ge 0` that sum to 1 and change smoothly, and its own metric is the same mixture
-    of a few basis metrics,
+    Parametric local metric learning learns from labels. Use it for nearest-neighbour classification
+    where different regions need different metrics.
+
+    The anchors :math:`u_b` are k-means centres. Sample i is approximated by a convex combination of
+    them with weights :math:`W_{ib}` that vary smoothly over the data, and its metric is the same
+    combination of basis metrics,
 
     .. math:: D_i(x) = \sum_b W_{ib} (x_i - x)^\top M_b (x_i - x),
 
-    which are learned by large margins: rows of the own class nearer, by 1, than those of others.
-    There is no single L; the decision is that of nearest neighbours.
+    which are learned from triplets with a hinge loss: samples of the same class should be closer,
+    by a margin of 1, than samples of other classes. There is no single L; prediction is by
+    nearest neighbours.
 
     Parameters
     ----------
     n_neighbors : int
-        How many neighbours vote.
+        Number of neighbours that vote.
     n_metrics : int
-        Basis metrics; the anchors are as many.
+        Number of basis metrics and of anchors.
     smoothness : float
-        How alike the mixtures of neighbouring rows should be.
+        Penalty on different weights of neighbouring samples.
     ridge : float
-        How evenly a row should mix the anchors.
+        Penalty on the squared weights; large values make them more equal.
     regularization : float
-        What large basis metrics cost.
+        Penalty on the squared Frobenius norms of the basis metrics.
     max_iter : int
-        Steps of L-BFGS.
+        Maximum number of L-BFGS iterations.
     tol : float
-        Stop when a step improves the objective by less than this share of it.
+        Stop when an iteration improves the objective by at most this relative to its value.
     random_state : int, RandomState or None
-        Begins the clusters.
+        Seeds k-means.
     n_jobs : int, optional
         Threads; None uses all cores.
     verbose : int
-        1 shows progress.
+        1 shows a progress bar.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
-        The labels in sorted order.
+        The sorted labels.
     anchors_ : array of shape (n_metrics, n_features)
-        The means of clusters.
-    weights_ : array of shape (n_rows, n_metrics)
-        The mixture of each training row.
+        The k-means centres.
+    weights_ : array of shape (n_samples, n_metrics)
+        W: the weights of the training samples.
     factors_ : array of shape (n_metrics, n_features, n_features)
         ``L_b``, with ``M_b = L_bᵀL_b``.
     objective_, n_iter_, converged_, history_ : float, int, bool, dict
-        What was reached and how the solver ended.
+        The minimised value, and whether and when the solver converged.
 
     References
     ----------
@@ -139,10 +143,10 @@ class PLML(NeighborVoter):
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
-            Training rows.
-        y : array-like of shape (n_rows,)
-            Labels of at least two classes, each of two rows or more.
+        X : array-like of shape (n_samples, n_features)
+            Training data.
+        y : array-like of shape (n_samples,)
+            Labels of at least two classes, each with at least two samples.
 
         Returns
         -------
@@ -153,19 +157,19 @@ class PLML(NeighborVoter):
         self._wanted(self.n_neighbors, len(X))
         if self.n_metrics > len(X):
             raise ValueError(
-                f"n_metrics={self.n_metrics} is too many: X has {len(X)} rows to make clusters of."
+                f"n_metrics={self.n_metrics} is too many: X has {len(X)} samples to cluster."
             )
         counts = np.bincount(codes)
         if counts.min() < 2:
             raise ValueError(
-                f"Class {shown(classes[counts.argmin()])} has 1 row, but PLML needs at least 2 in "
-                "every class."
+                f"Class {shown(classes[counts.argmin()])} has 1 sample, but PLML needs at least 2 "
+                "in every class."
             )
-        n_same = min(_SAME, int(counts.min()) - 1)
-        n_different = min(_DIFFERENT, len(X) - int(counts.max()))
-        told = triplets(X, codes, n_same, n_different, n_jobs=self.n_jobs)
-        origin, size = X.mean(axis=0, dtype=np.float64), rms_scale(X)
-        rows = np.ascontiguousarray((X - origin) / size)
+        n_same = min(_N_SAME, int(counts.min()) - 1)
+        n_different = min(_N_DIFFERENT, len(X) - int(counts.max()))
+        chosen = triplets(X, codes, n_same, n_different, n_jobs=self.n_jobs)
+        centre, scale = X.mean(axis=0, dtype=np.float64), rms_scale(X)
+        rows = np.ascontiguousarray((X - centre) / scale)
         with single_threaded_blas():
             clusters = KMeans(
                 self.n_metrics, n_init=4, random_state=check_random_state(self.random_state)
@@ -174,42 +178,42 @@ class PLML(NeighborVoter):
             clusters.cluster_centers_,
             float(self.ridge),
             float(self.smoothness),
-            min(_JOINED, len(X) - 1),
+            min(_GRAPH_NEIGHBORS, len(X) - 1),
         )
-        weights = mixture.of_rows(rows, self.n_jobs)
+        weights = mixture.fit_weights(rows, self.n_jobs)
         n_features = X.shape[1]
-        known = {
+        attributes = {
             "classes_": classes,
             "_codes": codes,
-            "_centre": origin,
-            "_size": size,
+            "_centre": centre,
+            "_scale": scale,
             "_rows": rows,
             "_mixture": mixture,
-            "anchors_": mixture.anchors * size + origin,
+            "anchors_": mixture.anchors * scale + centre,
             "weights_": weights,
         }
         found = self._solve(
             lbfgs,
             LocalMarginObjective(
-                rows, weights, told, self.regularization, _PULL, n_jobs=self.n_jobs
+                rows, weights, chosen, self.regularization, _PULL, n_jobs=self.n_jobs
             ),
             np.tile(np.eye(n_features) / np.sqrt(n_features), (self.n_metrics, 1, 1)),
-            fitted=lambda factors: {**known, "_factors": factors, "factors_": factors / size},
+            fitted=lambda factors: {**attributes, "_factors": factors, "factors_": factors / scale},
             tol=self.tol,
         )
-        self.__dict__.update(known)
-        self._factors, self.factors_ = found.x, found.x / size
+        self.__dict__.update(attributes)
+        self._factors, self.factors_ = found.x, found.x / scale
         return self
 
     def kneighbors(self, X: TableLike, n_neighbors: int | None = None) -> tuple[Array, IndexArray]:
-        """Return distances to, and row numbers of, the nearest training rows, nearest first.
+        """Return distances and row indices of the nearest training samples, nearest first.
 
         Parameters
         ----------
         X : array-like of shape (n_queries, n_features)
-            Rows to look up; distances are those of the query's own metric.
+            Query samples; distances are those of the query's own metric.
         n_neighbors : int, optional
-            How many; by default as many as vote.
+            Number of neighbours; by default the parameter of that name.
 
         Returns
         -------
@@ -219,31 +223,32 @@ class PLML(NeighborVoter):
         check_is_fitted(self)
         X = check_rows(self, X, reset=False)
         wanted = self._wanted(n_neighbors, len(self._rows))
-        queries = np.ascontiguousarray((X - self._centre) / self._size)
-        shares = self._mixture.of_new(queries, self._rows, self.weights_, self.n_jobs)
+        queries = np.ascontiguousarray((X - self._centre) / self._scale)
+        weights = self._mixture.weights_of(queries, self._rows, self.weights_, self.n_jobs)
+        n_candidates = wanted + _EXTRA_CANDIDATES
         distances = np.empty((len(X), wanted))
         index = np.empty((len(X), wanted), dtype=np.int64)
-        known = np.stack([self._rows @ L.T for L in self._factors], axis=1)
-        squares = np.square(known).sum(axis=2)
+        mapped = np.stack([self._rows @ L.T for L in self._factors], axis=1)
+        sqnorms = np.square(mapped).sum(axis=2)
 
         def block(start: int, stop: int) -> None:
-            asked = np.stack([queries[start:stop] @ L.T for L in self._factors], axis=1)
-            share = shares[start:stop]
-            # Up to a number of the query: Σ_b w_b (‖L_b x‖² - 2 L_b q · L_b x).
-            near = share @ squares.T
-            near -= (
+            mapped_queries = np.stack([queries[start:stop] @ L.T for L in self._factors], axis=1)
+            weight = weights[start:stop]
+            # Up to a constant per query: Σ_b w_b (‖L_b x‖² - 2 L_b q · L_b x).
+            approximate = weight @ sqnorms.T
+            approximate -= (
                 2
-                * (asked * share[:, :, None]).reshape(stop - start, -1)
-                @ known.reshape(len(known), -1).T
+                * (mapped_queries * weight[:, :, None]).reshape(stop - start, -1)
+                @ mapped.reshape(len(mapped), -1).T
             )
-            proposed = np.argpartition(near, min(wanted + _SPARE, len(known)) - 1, axis=1)
-            proposed = proposed[:, : wanted + _SPARE]
-            exact = np.square(known[proposed] - asked[:, None]).sum(axis=3)
-            exact = np.einsum("qcb,qb->qc", exact, share)
-            order = np.lexsort((proposed, exact), axis=1)[:, :wanted]
-            index[start:stop] = np.take_along_axis(proposed, order, axis=1)
+            candidates = np.argpartition(approximate, min(n_candidates, len(mapped)) - 1, axis=1)
+            candidates = candidates[:, :n_candidates]
+            exact = np.square(mapped[candidates] - mapped_queries[:, None]).sum(axis=3)
+            exact = np.einsum("qcb,qb->qc", exact, weight)
+            order = np.lexsort((candidates, exact), axis=1)[:, :wanted]
+            index[start:stop] = np.take_along_axis(candidates, order, axis=1)
             distances[start:stop] = np.sqrt(np.take_along_axis(exact, order, axis=1))
 
-        block_rows = max(1, _BLOCK_VALUES // (len(known) + (wanted + _SPARE) * known[0].size))
+        block_rows = max(1, _BLOCK_VALUES // (len(mapped) + n_candidates * mapped[0].size))
         run_blocks(block, len(X), block_rows, self.n_jobs)
         return distances.astype(X.dtype), index

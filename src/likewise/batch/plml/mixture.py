@@ -1,9 +1,9 @@
-"""How rows mix a few anchors, smoothly from place to place: the first half of PLML."""
+"""Smooth local weights of a few anchors: the first stage of PLML."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,61 +14,63 @@ from likewise._runtime.validation import warn_user
 from likewise.neighbors import nearest
 from likewise.solvers import fista, project_to_simplex
 
-_STEPS = 2000
-_CLOSE = 1e-5
+_MAX_ITER = 2000
+_TOL = 1e-5
 
 
 @_files.record
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """Shares W of anchors U: ``min ‖X - WU‖² + ridge ‖W‖² + smoothness tr(Wᵀ Lap W)``.
+    """Weights W of anchors U: ``min ‖X - WU‖² + ridge ‖W‖² + smoothness tr(WᵀΛW)``.
 
-    Rows of W are non-negative and sum to 1; Lap is the Laplacian of the graph that joins each row
-    with its nearest.
+    Each row of W lies on the probability simplex; Λ is the Laplacian of the nearest-neighbour graph
+    of the samples.
 
     Parameters
     ----------
     anchors : array of shape (n_anchors, n_features)
     ridge, smoothness : float
-    n_joined : int
-        How many nearest rows a row is joined with.
+    n_neighbors : int
+        Neighbours of a sample in the graph.
     """
 
     anchors: Array
     ridge: float
     smoothness: float
-    n_joined: int
+    n_neighbors: int
 
-    def of_rows(self, X: Array, n_jobs: int | None) -> Array:
-        """Return the shares of rows, all at once."""
-        _, index = nearest(X, X, self.n_joined, exclude_self=True, n_jobs=n_jobs)
-        row = np.repeat(np.arange(len(X)), self.n_joined)
-        joined = sp.coo_array((np.ones(index.size), (row, index.ravel())), (len(X), len(X)))
-        graph = joined.maximum(joined.T).tocsr()
+    def fit_weights(self, X: Array, n_jobs: int | None) -> Array:
+        """Return the weights of training samples, which are solved for jointly."""
+        _, index = nearest(X, X, self.n_neighbors, exclude_self=True, n_jobs=n_jobs)
+        row = np.repeat(np.arange(len(X)), self.n_neighbors)
+        edges = sp.coo_array((np.ones(index.size), (row, index.ravel())), (len(X), len(X)))
+        graph = edges.maximum(edges.T).tocsr()
         degree: Array = np.asarray(graph.sum(axis=1)).ravel()
         return self._solve(X, self.smoothness * degree, lambda W: self.smoothness * (graph @ W))
 
-    def of_new(self, queries: Array, X: Array, W: Array, n_jobs: int | None) -> Array:
-        """Return the shares of new rows, joined with the nearest of known rows."""
-        _, index = nearest(queries, X, self.n_joined, n_jobs=n_jobs)
-        drawn_to = self.smoothness * W[index].sum(axis=1)
-        degree = np.full(len(queries), self.smoothness * self.n_joined)
-        return self._solve(queries, degree, lambda _: drawn_to)
+    def weights_of(self, queries: Array, X: Array, W: Array, n_jobs: int | None) -> Array:
+        """Return the weights of new samples, given the weights W of the training samples X."""
+        _, index = nearest(queries, X, self.n_neighbors, n_jobs=n_jobs)
+        neighbour_sum = self.smoothness * W[index].sum(axis=1)
+        degree = np.full(len(queries), self.smoothness * self.n_neighbors)
+        return self._solve(queries, degree, lambda _: neighbour_sum)
 
-    def _solve(self, X: Array, degree: Array, neighbours: Any) -> Array:
-        """Minimise; `neighbours` returns what the graph adds up around each row."""
+    def _solve(self, X: Array, degree: Array, neighbour_sum: Callable[[Array], Array]) -> Array:
+        """Minimise, given the degree of each sample and the sum of its neighbours' weights."""
         U = self.anchors
         gram, product = U @ U.T, X @ U.T
-        steepness = 2 * (np.linalg.norm(gram, 2) + self.ridge + 2 * degree.max(initial=0.0))
+        lipschitz = 2 * (np.linalg.norm(gram, 2) + self.ridge + 2 * degree.max(initial=0.0))
 
-        def slope(W: Array) -> Array:
-            pulled = W * (self.ridge + degree[:, None]) - neighbours(W)
-            return np.asarray(2 * (W @ gram - product + pulled))
+        def gradient(W: Array) -> Array:
+            penalty = W * (self.ridge + degree[:, None]) - neighbour_sum(W)
+            return np.asarray(2 * (W @ gram - product + penalty))
 
         start = np.full((len(X), len(U)), 1 / len(U))
         W, converged = fista(
-            slope, project_to_simplex, start, steepness=steepness, max_iter=_STEPS, tol=_CLOSE
+            gradient, project_to_simplex, start, lipschitz=lipschitz, max_iter=_MAX_ITER, tol=_TOL
         )
         if not converged:
-            warn_user("The mixture of local metrics did not settle; smoothness may be too large.")
+            warn_user(
+                "The weights of the local metrics did not converge; smoothness may be too large."
+            )
         return W

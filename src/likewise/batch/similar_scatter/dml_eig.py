@@ -13,37 +13,42 @@ from likewise.batch.similar_scatter.learner import SimilarScatterLearner
 from likewise.batch.similar_scatter.spectrahedron import maximise_on_spectrahedron
 from likewise.constraints import Pairs
 from likewise.metric import canonical_form
-from likewise.objectives import DifferentPairs, SoftMinimum
+from likewise.objectives import DissimilarPairs, SoftMinimum
 
 
 class DMLEig(SimilarScatterLearner):
-    r"""DML-eig: the nearest of the different pairs as far apart as can be.
+    r"""DML-eig: maximise the smallest distance of dissimilar pairs, with similar pairs kept close.
 
-    .. math:: \max_{M \succeq 0} \min_{\text{different}} v^\top M v
-              \quad\text{such that}\quad \sum_{\text{alike}} v^\top M v \le 1
+    Distance metric learning by eigenvalue optimisation learns from similar and dissimilar pairs,
+    or from labels through sampled pairs. Use it where the closest dissimilar pairs decide, as in
+    verification.
 
-    over differences v of pairs, with the minimum smoothed to
-    :math:`-\mu \log \sum e^{-v^\top M v / \mu}`. The problem is concave, and its slope tells by an
-    eigenvalue how far the maximum is.
+    .. math:: \max_{M \succeq 0} \min_{\text{dissimilar}} v^\top M v
+              \quad\text{such that}\quad \sum_{\text{similar}} v^\top M v \le 1
+
+    over the differences v of pairs, with the minimum smoothed to
+    :math:`-\mu \log \sum e^{-v^\top M v / \mu}`. The problem is concave, and the largest eigenvalue
+    of its gradient bounds the distance to the maximum.
 
     Parameters
     ----------
     smoothing : float
-        μ, in units of the mean of :math:`v^\top M v` over different pairs at the start, where M is
-        the inverse scatter of alike pairs. Small values look at the nearest pairs only.
+        μ, relative to the mean of :math:`v^\top M v` over dissimilar pairs at the start, where M is
+        the inverse scatter of similar pairs. With small values only the closest pairs count.
     shrinkage : float
-        Move the scatter of alike pairs by this share towards its mean in all directions. Without
-        it, M is zero in directions in which no alike pair differs: the maximum there is infinite.
+        Shrink the scatter A of similar pairs towards a multiple of the identity: 0 is none, 1 is
+        all the way. With 0, M is zero in directions in which no similar pair differs, where the
+        maximum would be infinite.
     n_pairs : int, optional
-        How many pairs `fit` draws, half of them alike; None is 20 c² for c classes.
+        Number of pairs that `fit` samples, half of them similar; None is 20 c² for c classes.
     max_iter : int
-        Steps of the solver.
+        Maximum number of solver iterations.
     tol : float
         Stop when `duality_gap_` is at most this.
     random_state : int, RandomState or None
-        Draws pairs.
+        Seeds the sampling of pairs.
     verbose : int
-        1 shows progress.
+        1 shows a progress bar.
 
     Attributes
     ----------
@@ -54,10 +59,10 @@ class DMLEig(SimilarScatterLearner):
     mu_ : float
         μ.
     duality_gap_ : float
-        Frank and Wolfe's gap: the maximum is at most this above `objective_`, as a share of that or
-        of the mean square distance by which the slope weighs pairs, whichever is larger.
+        The Frank–Wolfe gap, which bounds the maximum less `objective_`, relative to `objective_` or
+        to the mean squared distance under the softmax weights, whichever is larger.
     n_iter_, converged_, history_ : int, bool, dict
-        How the solver ended, and ``history_["objective"]`` step by step.
+        Whether and when the solver converged, and ``history_["objective"]`` per iteration.
 
     References
     ----------
@@ -95,15 +100,15 @@ class DMLEig(SimilarScatterLearner):
         self.verbose = verbose
 
     def _learn(self, X: Array, pairs: Pairs, random: np.random.RandomState) -> Self:
-        rows, size = self._centred(X, pairs)
-        root = self._inverse_root(rows, pairs)
+        rows, scale = self._centred_and_scaled(X, pairs)
+        whitener = self._whitener(rows, pairs)
         start = np.eye(X.shape[1]) / np.sqrt(X.shape[1])
-        different = DifferentPairs.of(rows @ root, pairs, SoftMinimum(1.0))  # μ is not known yet
-        self.mu_ = self.smoothing * float(different.squares(start).mean())
-        return self._keep_best(
+        objective = DissimilarPairs.of(rows @ whitener, pairs, SoftMinimum(1.0))
+        self.mu_ = self.smoothing * float(objective.sqdist(start).mean())
+        return self._maximise(
             maximise_on_spectrahedron,
-            replace(different, spread=SoftMinimum(self.mu_)),
+            replace(objective, separation=SoftMinimum(self.mu_)),
             start,
-            lambda F: canonical_form(F @ root) / size,
+            lambda F: canonical_form(F @ whitener) / scale,
             X.dtype,
         )

@@ -1,4 +1,4 @@
-"""What MMC and DML-eig share: rows in which alike pairs are of size 1, and the way back."""
+"""The base of MMC and DML-eig: bound the scatter of similar pairs, separate dissimilar ones."""
 
 from __future__ import annotations
 
@@ -19,91 +19,115 @@ from likewise.batch._pair_learner import PairLearner
 from likewise.constraints import Pairs
 from likewise.solvers import Solution
 
-_PAIRS_AT_ONCE = 2048
+_BLOCK_PAIRS = 2048
 
 
 class SimilarScatterLearner(PairLearner):
-    """Keeps alike pairs together, ``Σ vᵀMv ≤ 1``, and wants different ones apart."""
+    """Maximises a function of the distances of dissimilar pairs subject to ``tr(AM) ≤ 1``.
+
+    ``A = Σ vvᵀ`` is the scatter of the differences v of similar pairs, shrunk towards a multiple of
+    the identity. In data whitened by ``A^-½`` the constraint becomes ``tr N ≤ 1`` with
+    ``N = A^½ M A^½``.
+    """
 
     _rules: ClassVar = {**PairLearner._rules, "shrinkage": between(0, 1), "tol": positive()}
     shrinkage: float
     tol: float
 
-    def _centred(self, X: Array, pairs: Pairs) -> tuple[Array, float]:
-        """Return rows amid which zero lies, of size about 1, and that size, if pairs say enough."""
+    def _centred_and_scaled(self, X: Array, pairs: Pairs) -> tuple[Array, float]:
+        """Return X, centred and divided by its root mean square, and that root mean square."""
         name = type(self).__name__
-        for alike, word in ((True, "alike"), (False, "different")):
-            if not (pairs.same == alike).any():
-                raise ValueError(f"No pair is {word}, but {name} needs pairs of both kinds.")
+        for same, kind in ((True, "similar"), (False, "dissimilar")):
+            if not (pairs.same == same).any():
+                raise ValueError(
+                    f"No pair is {kind} (same={same}), but {name} needs similar and dissimilar "
+                    "pairs."
+                )
         require_memory(
             8.0 * X.shape[1] * (3 * len(X) + 8 * X.shape[1]),
-            f"{name} of {len(X)} rows of {X.shape[1]} features",
+            f"{name} of {len(X)} samples of {X.shape[1]} features",
         )
-        size = rms_scale(X)
-        rows = centred(np.ascontiguousarray(X, dtype=np.float64), robust_centre(X))
-        return rows / size, size
+        scale = rms_scale(X)
+        X = centred(np.ascontiguousarray(X, dtype=np.float64), robust_centre(X))
+        return X / scale, scale
 
-    def _alike_scatter(self, rows: Array, pairs: Pairs) -> Array:
-        """Return ``Σ vvᵀ`` over alike pairs, shrunk towards its mean variance in all directions."""
+    def _similar_scatter(self, X: Array, pairs: Pairs) -> Array:
+        """Return A: ``Σ vvᵀ`` over similar pairs, shrunk towards its mean variance."""
         first, second = np.ascontiguousarray(pairs.index[pairs.same].T)
-        spread = _loops.laplacian_apply(rows, first, second, np.ones(len(first)))
+        laplacian = _loops.laplacian_apply(X, first, second, np.ones(len(first)))
         with single_threaded_blas():
-            scatter = rows.T @ spread
-        self._require_spread(np.diag(scatter))
+            scatter = X.T @ laplacian
+        self._require_positive(np.diag(scatter))
         mean = float(np.trace(scatter)) / len(scatter)
         scatter = (1 - self.shrinkage) * (scatter + scatter.T) / 2
         scatter[np.diag_indices_from(scatter)] += self.shrinkage * mean
         return scatter
 
-    def _alike_spreads(self, rows: Array, pairs: Pairs) -> Array:
-        """Return the diagonal of that alone."""
+    def _similar_variances(self, X: Array, pairs: Pairs) -> Array:
+        """Return the diagonal of A."""
         first, second = pairs.index[pairs.same].T
 
         def block(start: int, stop: int) -> Array:
-            V = rows[first[start:stop]] - rows[second[start:stop]]
+            V = X[first[start:stop]] - X[second[start:stop]]
             return np.asarray(np.einsum("nf,nf->f", V, V))
 
-        spreads = np.sum(run_blocks(block, len(first), _PAIRS_AT_ONCE), axis=0)
-        self._require_spread(spreads)
-        return np.asarray((1 - self.shrinkage) * spreads + self.shrinkage * spreads.mean())
+        variances = np.sum(run_blocks(block, len(first), _BLOCK_PAIRS), axis=0)
+        self._require_positive(variances)
+        return np.asarray((1 - self.shrinkage) * variances + self.shrinkage * variances.mean())
 
-    def _require_spread(self, spreads: Array) -> None:
-        if not spreads.sum() > 0:
+    def _require_positive(self, variances: Array) -> None:
+        if not variances.sum() > 0:
             raise ValueError(
-                f"The rows of every alike pair are equal, but {type(self).__name__} needs an alike "
-                "pair of two different rows."
+                f"The rows of every similar pair are equal, but {type(self).__name__} needs a "
+                "similar pair of two different rows."
             )
 
-    def _inverse_root(self, rows: Array, pairs: Pairs) -> Array:
-        """Return the symmetric ``A^-½`` of the scatter A of alike pairs, zero where that is empty.
+    def _whitener(self, X: Array, pairs: Pairs) -> Array:
+        """Return the symmetric ``A^-½``, zero in the null space of A.
 
-        A direction is empty if nothing but rounding is there.
+        A direction belongs to the null space if its eigenvalue is within rounding of zero.
         """
         with single_threaded_blas():
-            values, vectors = eigh(self._alike_scatter(rows, pairs))
+            values, vectors = eigh(self._similar_scatter(X, pairs))
         rounding = len(values) * np.finfo(np.float64).eps * values[-1]
         kept = values > rounding
         values, axes = values[kept], vectors[:, kept]
 
-        def seen(v: Array) -> bool:
-            # Rounding of A turns the axis of a value λ by about rounding/λ: along it, less of v
-            # than that is nothing.
-            along = np.abs(v @ (axes * values)).max(axis=1)
-            return bool((along > rounding * np.linalg.norm(v, axis=1)).any())
+        def in_range(V: Array) -> bool:
+            # Rounding of A turns the eigenvector of λ by about rounding/λ: a smaller component of
+            # v along it is within rounding of zero.
+            along = np.abs(V @ (axes * values)).max(axis=1)
+            return bool((along > rounding * np.linalg.norm(V, axis=1)).any())
 
         if not kept.all():
-            self._require_seen(rows, pairs, seen)
+            self._require_dissimilar(X, pairs, in_range)
         return np.asarray((axes / np.sqrt(values)) @ axes.T)
 
-    def _inverse_units(self, rows: Array, pairs: Pairs) -> Array:
-        """Return the features' own part of it: ``A_ff^-½``, zero where no alike pair differs."""
-        spreads = self._alike_spreads(rows, pairs)
-        kept = spreads > len(spreads) * np.finfo(np.float64).eps * spreads.max()
+    def _diagonal_whitener(self, X: Array, pairs: Pairs) -> Array:
+        """Return ``A_ff^-½`` per feature f, zero where no similar pair differs."""
+        variances = self._similar_variances(X, pairs)
+        kept = variances > len(variances) * np.finfo(np.float64).eps * variances.max()
         if not kept.all():
-            self._require_seen(rows, pairs, lambda v: bool(v[:, kept].any()))
-        return np.asarray(np.divide(1.0, np.sqrt(spreads), out=np.zeros_like(spreads), where=kept))
+            self._require_dissimilar(X, pairs, lambda V: bool(V[:, kept].any()))
+        return np.asarray(
+            np.divide(1.0, np.sqrt(variances), out=np.zeros_like(variances), where=kept)
+        )
 
-    def _keep_best(
+    def _require_dissimilar(
+        self, X: Array, pairs: Pairs, in_range: Callable[[Array], bool]
+    ) -> None:
+        """Raise a ValueError if no dissimilar pair differs in the range of A."""
+        dissimilar = pairs.index[~pairs.same]
+        for start in range(0, len(dissimilar), _BLOCK_PAIRS):
+            first, second = dissimilar[start : start + _BLOCK_PAIRS].T
+            if in_range(X[first] - X[second]):
+                return
+        raise ValueError(
+            "No dissimilar pair differs in a direction in which similar pairs do, but "
+            f"{type(self).__name__}(shrinkage={self.shrinkage:g}) needs one; raise shrinkage."
+        )
+
+    def _maximise(
         self,
         solver: Callable[..., Solution],
         objective: Any,
@@ -111,7 +135,7 @@ class SimilarScatterLearner(PairLearner):
         components: Callable[[Array], Array],
         dtype: Any,
     ) -> Self:
-        """Maximise, and keep the L that `components` makes of the point that was found."""
+        """Run the solver and store the L that `components` makes of its solution."""
         found = self._solve(
             solver,
             objective,
@@ -121,15 +145,3 @@ class SimilarScatterLearner(PairLearner):
         )
         self.duality_gap_ = float(found.gap or 0.0)
         return self._keep(components(found.x), dtype)
-
-    def _require_seen(self, rows: Array, pairs: Pairs, seen: Callable[[Array], bool]) -> None:
-        """Refuse different pairs if none is `seen` to differ, some differences at a time."""
-        different = pairs.index[~pairs.same]
-        for start in range(0, len(different), _PAIRS_AT_ONCE):
-            first, second = different[start : start + _PAIRS_AT_ONCE].T
-            if seen(rows[first] - rows[second]):
-                return
-        raise ValueError(
-            "No different pair differs in a direction in which alike pairs do, but "
-            f"{type(self).__name__}(shrinkage={self.shrinkage:g}) needs one; raise shrinkage."
-        )

@@ -13,45 +13,50 @@ from likewise.batch.similar_scatter.simplex import maximise_on_simplex
 from likewise.batch.similar_scatter.spectrahedron import maximise_on_spectrahedron
 from likewise.constraints import Pairs
 from likewise.metric import canonical_form
-from likewise.objectives import DifferentPairs, SumOfDistances, WeightedFeatures
+from likewise.objectives import DissimilarPairs, SumOfDistances, WeightedFeatures
 
 
 class MMC(SimilarScatterLearner):
-    r"""Mahalanobis metric for clustering: different pairs far apart, alike ones together.
+    r"""MMC: maximise the summed distances of dissimilar pairs, with similar pairs kept close.
 
-    .. math:: \max_{M \succeq 0} \sum_{\text{different}} \sqrt{v^\top M v}
-              \quad\text{such that}\quad \sum_{\text{alike}} v^\top M v \le 1
+    Mahalanobis metric for clustering learns from similar and dissimilar pairs, or from labels
+    through sampled pairs. Use it for clustering with side information: its constraint looks at
+    all similar pairs together, so it suits classes of one cluster each.
 
-    over differences v of pairs. The problem is concave; the distance to its maximum is certified.
+    .. math:: \max_{M \succeq 0} \sum_{\text{dissimilar}} \sqrt{v^\top M v}
+              \quad\text{such that}\quad \sum_{\text{similar}} v^\top M v \le 1
+
+    over the differences v of pairs. The problem is concave; `duality_gap_` certifies the result.
 
     Parameters
     ----------
     diagonal : bool
-        Learn a weight for each feature instead of a full matrix.
+        Learn one weight per feature instead of a full matrix.
     shrinkage : float
-        Move the scatter of alike pairs by this share towards its mean in all directions. Without
-        it, M is zero in directions in which no alike pair differs: the maximum there is infinite.
+        Shrink the scatter A of similar pairs towards a multiple of the identity: 0 is none, 1 is
+        all the way. With 0, M is zero in directions in which no similar pair differs, where the
+        maximum would be infinite.
     n_pairs : int, optional
-        How many pairs `fit` draws, half of them alike; None is 20 c² for c classes.
+        Number of pairs that `fit` samples, half of them similar; None is 20 c² for c classes.
     max_iter : int
-        Steps of the solver.
+        Maximum number of solver iterations.
     tol : float
         Stop when `duality_gap_` is at most this.
     random_state : int, RandomState or None
-        Draws pairs.
+        Seeds the sampling of pairs.
     verbose : int
-        1 shows progress.
+        1 shows a progress bar.
 
     Attributes
     ----------
     components_ : array of shape (n_features, n_features)
         L, eigenvalues of M descending.
     objective_ : float
-        The sum of distances of different pairs.
+        The sum of the distances of dissimilar pairs.
     duality_gap_ : float
-        The maximum is at most this share of `objective_` above it.
+        The maximum exceeds `objective_` by at most this factor of it.
     n_iter_, converged_, history_ : int, bool, dict
-        How the solver ended, and ``history_["objective"]`` step by step.
+        Whether and when the solver converged, and ``history_["objective"]`` per iteration.
 
     References
     ----------
@@ -92,28 +97,27 @@ class MMC(SimilarScatterLearner):
         self.verbose = verbose
 
     def _learn(self, X: Array, pairs: Pairs, random: np.random.RandomState) -> Self:
-        rows, size = self._centred(X, pairs)
-        # In rows whitened by the scatter A of alike pairs, N = A^½ M A^½ and the bound is tr N ≤ 1.
+        rows, scale = self._centred_and_scaled(X, pairs)
         if self.diagonal:
-            units = self._inverse_units(rows, pairs)
-            return self._keep_best(
+            inverse_scales = self._diagonal_whitener(rows, pairs)
+            return self._maximise(
                 maximise_on_simplex,
-                WeightedFeatures.of(rows * units, pairs),
+                WeightedFeatures.of(rows * inverse_scales, pairs),
                 np.ones(X.shape[1]),
-                lambda n: _sorted_diagonal(np.sqrt(n) * units / size),
+                lambda weights: _sorted_diagonal(np.sqrt(weights) * inverse_scales / scale),
                 X.dtype,
             )
-        root = self._inverse_root(rows, pairs)
-        return self._keep_best(
+        whitener = self._whitener(rows, pairs)
+        return self._maximise(
             maximise_on_spectrahedron,
-            DifferentPairs.of(rows @ root, pairs, SumOfDistances()),
+            DissimilarPairs.of(rows @ whitener, pairs, SumOfDistances()),
             np.eye(X.shape[1]),
-            lambda F: canonical_form(F @ root) / size,
+            lambda F: canonical_form(F @ whitener) / scale,
             X.dtype,
         )
 
 
 def _sorted_diagonal(lengths: Array) -> Array:
-    """Return the canonical L of a diagonal M: a row a feature, the longest first."""
+    """Return the canonical L of a diagonal M: one row per feature, the longest first."""
     order = np.argsort(-lengths, kind="stable")
     return np.asarray(np.diag(lengths)[order])

@@ -1,4 +1,4 @@
-"""Concave functions on the positive semi-definite matrices of trace 1, with a certificate."""
+"""Maximise concave functions over PSD matrices of trace 1, with a certificate of optimality."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ import numpy as np
 from scipy.linalg import eigh
 
 from likewise._runtime.arrays import Array
-from likewise.solvers._protocols import Iteration, Solution, Status, Watcher
-from likewise.solvers.lbfgs import lbfgs
+from likewise.solvers import Iteration, Solution, Status, Watcher, lbfgs
 
-_FLAT = 1e-12  # relative improvement at which a run of L-BFGS has nothing more to give
-_PATIENCE = 3  # runs that may improve nothing before that is called stalled
+_MIN_IMPROVEMENT = 1e-12  # relative; below it, a run of L-BFGS can improve no further
+_MAX_IDLE_RUNS = 3  # runs without improvement after which the solver has stalled
 
 
 class Concave(Protocol):
     """A concave function of ``N = FᵀF``."""
 
-    def value_and_slope(self, F: Array) -> tuple[float, Array]:
-        """Return the value and the slope in N, a symmetric matrix."""
+    def value_and_matrix_gradient(self, F: Array) -> tuple[float, Array]:
+        """Return the value and its gradient in N, a symmetric matrix."""
         ...
 
 
@@ -34,20 +33,21 @@ def maximise_on_spectrahedron(
 ) -> Solution:
     """Maximise a concave function over ``N ⪰ 0, tr N = 1``.
 
-    L-BFGS moves a factor of N, which goes far in few steps; where a direction has been lost and
-    would pay, a step of Frank and Wolfe brings it back, so that the end is the global maximum.
-    Their gap, the largest eigenvalue of the slope G less ``⟨G, N⟩``, bounds how much is missing; it
-    is given as a share of the value, or of ``⟨G, N⟩`` where that is larger in size.
+    L-BFGS optimises a square factor F of N, which takes few iterations. A factor of deficient rank
+    can be a stationary point that is not the maximum; a Frank–Wolfe step then adds the missing
+    direction, so that the result is the global maximum. The Frank–Wolfe gap, the largest eigenvalue
+    of the gradient G less ``⟨G, N⟩``, bounds the distance to the maximum. It is reported relative
+    to the value, or to ``⟨G, N⟩`` if that is larger in magnitude.
 
     Parameters
     ----------
     objective : Concave
     start : array of shape (n, n)
-        The factor F to begin with, of any length.
+        The initial factor F, of any norm.
     max_iter : int
-        Steps allowed.
+        Maximum number of L-BFGS iterations.
     tol : float
-        Converged when the gap is at most this.
+        Converged when the relative gap is at most this.
     watcher : callable, optional
         Called with an `Iteration`; returns True to stop.
 
@@ -55,21 +55,21 @@ def maximise_on_spectrahedron(
     -------
     Solution
         ``x`` is F with ``‖F‖ = 1``; ``gap`` is the certificate. ``history["objective"]`` has the
-        value at the start and after each step.
+        value at the start and after each iteration.
 
     Examples
     --------
     >>> import numpy as np
     >>> class Linear:  # its maximum is the largest eigenvalue, 3
-    ...     def value_and_slope(self, F):
+    ...     def value_and_matrix_gradient(self, F):
     ...         return float(np.vdot(F.T @ F, np.diag([1.0, 3.0]))), np.diag([1.0, 3.0])
     >>> found = maximise_on_spectrahedron(Linear(), np.eye(2), max_iter=100, tol=1e-6)
     >>> round(found.value, 4), found.status
     (3.0, 'converged')
     """
     F = np.array(start, dtype=np.float64) / np.linalg.norm(start)
-    value, slope = objective.value_and_slope(F)
-    if not np.isfinite(value) or not np.isfinite(slope).all():
+    value, gradient = objective.value_and_matrix_gradient(F)
+    if not np.isfinite(value) or not np.isfinite(gradient).all():
         return Solution(F, value, 1, "failed")
     history = [value]
     stopped = False
@@ -85,26 +85,30 @@ def maximise_on_spectrahedron(
 
     try:
         while True:
-            gap, vertex = _gap(value, slope, F)
-            steps_left = max_iter - (len(history) - 1)
-            if gap <= tol or status != "max_iter" or steps_left <= 0:
+            gap, vertex = _relative_gap(value, gradient, F)
+            iterations_left = max_iter - (len(history) - 1)
+            if gap <= tol or status != "max_iter" or iterations_left <= 0:
                 break
-            begin = _towards(objective, F, vertex, value)
+            begin = _frank_wolfe_step(objective, F, vertex, value)
             found = lbfgs(
-                _OnSphere(objective), begin, max_iter=steps_left, tol=_FLAT, watcher=watch
+                _OnSphere(objective),
+                begin,
+                max_iter=iterations_left,
+                tol=_MIN_IMPROVEMENT,
+                watcher=watch,
             )
             before, F, value = value, _unit(found.x), -found.value
-            if value > history[-1]:  # L-BFGS did not step, but the step before it helped
+            if value > history[-1]:  # only the Frank–Wolfe step improved the value
                 history.append(value)
-            slope = objective.value_and_slope(F)[1]
-            idle = idle + 1 if value - before <= _FLAT * abs(before) else 0
+            gradient = objective.value_and_matrix_gradient(F)[1]
+            idle = idle + 1 if value - before <= _MIN_IMPROVEMENT * abs(before) else 0
             if stopped or found.status == "interrupted":
                 status = "interrupted"
-            elif idle == _PATIENCE:
+            elif idle == _MAX_IDLE_RUNS:
                 status = "stalled"
     except KeyboardInterrupt:
         status = "interrupted"
-        gap = _gap(value, objective.value_and_slope(F)[1], F)[0]
+        gap = _relative_gap(value, objective.value_and_matrix_gradient(F)[1], F)[0]
     if gap <= tol:
         status = "converged"
     return Solution(
@@ -119,43 +123,43 @@ def maximise_on_spectrahedron(
 
 @dataclass(frozen=True)
 class _OnSphere:
-    """Minus the function, at the N of any factor scaled to trace 1: no constraint is left."""
+    """Minus the function, at any factor scaled to norm 1: an unconstrained problem."""
 
     objective: Concave
 
     def value_and_gradient(self, x: Array) -> tuple[float, Array]:
-        length = float(np.linalg.norm(x))
-        F = x / length
-        value, slope = self.objective.value_and_slope(F)
-        return -value, -2 * (F @ slope - _inner(slope, F) * F) / length
+        norm = float(np.linalg.norm(x))
+        F = x / norm
+        value, gradient = self.objective.value_and_matrix_gradient(F)
+        return -value, -2 * (F @ gradient - _inner(gradient, F) * F) / norm
 
 
 def _unit(F: Array) -> Array:
     return np.asarray(F / np.linalg.norm(F))
 
 
-def _inner(slope: Array, F: Array) -> float:
-    """Return ⟨G, N⟩."""
-    return float(np.vdot(F @ slope, F))
+def _inner(gradient: Array, F: Array) -> float:
+    """Return ``⟨G, N⟩``."""
+    return float(np.vdot(F @ gradient, F))
 
 
-def _gap(value: float, slope: Array, F: Array) -> tuple[float, Array]:
-    """Return the gap of Frank and Wolfe, and the vertex zzᵀ (as z) that would gain most."""
-    here = _inner(slope, F)
-    last = len(slope) - 1
-    values, vectors = eigh(slope, subset_by_index=(last, last))
-    # Rounding may take a largest eigenvalue below a mean of all.
-    size = max(abs(value), abs(here)) or 1.0
-    return max(0.0, float(values[0]) - here) / size, vectors[:, 0]
+def _relative_gap(value: float, gradient: Array, F: Array) -> tuple[float, Array]:
+    """Return the relative Frank–Wolfe gap, and z of the vertex zzᵀ of steepest ascent."""
+    inner = _inner(gradient, F)
+    last = len(gradient) - 1
+    values, vectors = eigh(gradient, subset_by_index=(last, last))
+    # Rounding may leave the largest eigenvalue below a weighted mean of all.
+    scale = max(abs(value), abs(inner)) or 1.0
+    return max(0.0, float(values[0]) - inner) / scale, vectors[:, 0]
 
 
-def _towards(objective: Concave, F: Array, vertex: Array, value: float) -> Array:
-    """Return F after a step towards a vertex that improves the value, F itself if none does."""
+def _frank_wolfe_step(objective: Concave, F: Array, vertex: Array, value: float) -> Array:
+    """Return F after a step towards a vertex that improves the value, or F if none does."""
     step = 0.5
     while step > 1e-9:
-        moved = _blend(F, vertex, step)
-        if objective.value_and_slope(moved)[0] > value:
-            return moved
+        trial = _blend(F, vertex, step)
+        if objective.value_and_matrix_gradient(trial)[0] > value:
+            return trial
         step /= 4
     return F
 
