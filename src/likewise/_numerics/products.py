@@ -1,13 +1,15 @@
 """Blocked matrix products with the same bits for any number of threads.
 
-Every objective in L has two dense products: rows through L, and gradients back to L. Both run over
-fixed blocks of rows, and partial sums are added in a fixed order. Rows should be centred
-(`robust_centre`): only differences matter, and far from zero they would lose digits.
+Every objective in L has two dense products: the samples mapped by L, and the gradient in L from
+that in the mapped samples. Both run over fixed blocks of samples, and partial sums are added in a
+fixed order. X should be centred (`robust_centre`): only differences matter, and far from zero they
+would lose digits.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from likewise._runtime.arrays import Array
 from likewise._runtime.threads import run_blocks
@@ -17,21 +19,45 @@ _SUMS = 16
 _BLOCK_PRODUCTS = 1 << 23
 
 
-def map_rows(X: Array, L: Array, n_jobs: int | None) -> Array:
-    """Return ``X Lᵀ`` in the precision of X."""
+def map_rows(
+    X: Array,
+    L: Array,
+    n_jobs: int | None,
+    *,
+    block_rows: int | None = None,
+    precision: DTypeLike = None,
+) -> Array:
+    """Return ``X Lᵀ``.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+    L : array of shape (n_components, n_features)
+    n_jobs : int or None
+    block_rows : int, optional
+        Samples per block; None makes blocks that are worth a thread.
+    precision : dtype, optional
+        In which products are computed; None is the precision of X.
+
+    Returns
+    -------
+    array of shape (n_samples, n_components)
+        In the precision of X.
+    """
     mapped = np.empty((len(X), len(L)), dtype=X.dtype)
-    across = L.T.astype(X.dtype)
+    across = L.T.astype(precision or X.dtype, copy=False)
+    if block_rows is None:
+        block_rows = max(_SLICE, _BLOCK_PRODUCTS // max(1, L.size))
 
     def block(start: int, stop: int) -> None:
-        np.matmul(X[start:stop], across, out=mapped[start:stop])
+        np.matmul(X[start:stop], across, out=mapped[start:stop], casting="same_kind")
 
-    # A block should be worth a thread.
-    run_blocks(block, len(X), max(_SLICE, _BLOCK_PRODUCTS // max(1, L.size)), n_jobs)
+    run_blocks(block, len(X), block_rows, n_jobs)
     return mapped
 
 
 def gradient_in_components(gradient: Array, X: Array, n_jobs: int | None) -> Array:
-    """Return ``2 GᵀX`` for the gradient G in the mapped rows, whose columns sum to zero."""
+    """Return ``2 GᵀX`` for the gradient G in the mapped samples, whose columns sum to zero."""
     return 2 * product_over_rows(gradient, X, n_jobs)
 
 

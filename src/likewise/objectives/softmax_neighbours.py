@@ -16,6 +16,7 @@ from likewise._runtime.threads import count_threads, run_blocks, single_threaded
 
 _MAX_PARTS = 16  # partial sums over anchors, whatever the number of threads
 _ANCHORS_PER_PART = 1024  # at most, unless there would be too many parts
+_MAPPED_ROWS = 1024  # samples mapped at a time
 _BLOCK_BYTES = 1 << 23  # of a thread's block of distances, unless the block would be too low
 _MIN_BLOCK_ANCHORS = 128  # with fewer, a product is mostly spent on reading its factors
 # If a smaller share of the neighbours is near enough to count, screening them is faster (measured).
@@ -147,7 +148,7 @@ class SoftmaxNeighbours:
         gradient : array of the shape of L
         """
         # The gradient is 2LA with weights w_ij = p_ij ([y_i = y_j] - p_i), for which r_i = 0.
-        Z = map_rows(self.X, L, self.n_jobs)
+        Z = map_rows(self.X, L, self.n_jobs, block_rows=_MAPPED_ROWS)
         if 2 * len(L) < self.X.shape[1]:
             # Few components: LA from sums over mapped samples z, which are shorter than x:
             # LA = Σ_j (c_j z_j - Σ_i w_ij z_i) x_jᵀ - Σ_i (L s_i) x_iᵀ.
@@ -178,7 +179,8 @@ class SoftmaxNeighbours:
             ``Σ_ij p_ij (x_i - x_j)(x_i - x_j)ᵀ``.
         """
         # The weights are w_ij = p_ij, for which r_i = 1.
-        sums = self._sums(map_rows(self.X, L, self.n_jobs), self.X, anchors, same_class=False)
+        Z = map_rows(self.X, L, self.n_jobs, block_rows=_MAPPED_ROWS)
+        sums = self._sums(Z, self.X, anchors, same_class=False)
         by_anchor = sums.by_anchor
         by_anchor -= 0.5 * (self.X if anchors is None else self.X[anchors])
         return sums.log_partition, self._weighted_scatter(sums.by_sample, by_anchor, anchors)
