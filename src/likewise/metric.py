@@ -75,6 +75,8 @@ def canonical_form(components: Array) -> Array:
     """
     n_features = components.shape[1]
     canonical = np.zeros((n_features, n_features))
+    if not len(components):  # SciPy decomposes an empty matrix since 1.14
+        return canonical
     with single_threaded_blas():
         # Rotating L keeps each of its columns to the last digits; multiplying the factors of its
         # SVD would lose the columns of features whose units make them small.

@@ -7,9 +7,8 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
+from cli_runner import invoke
 
-from likewise.cli import main
 from likewise.datasets import load
 
 IRIS = load("iris")
@@ -19,7 +18,7 @@ FRAME = pd.DataFrame(IRIS.X, columns=["a", "b", "c", "d"]).assign(
 
 
 def run(*arguments, **options):
-    return CliRunner().invoke(main, ["compare", *map(str, arguments)], **options)
+    return invoke("compare", *arguments, **options)
 
 
 def complaint(result):
@@ -152,13 +151,18 @@ def test_a_number_as_label(csv):
         (["iris", "--label", "y"], "--label is for files, but iris is the name of a data set."),
         (["irish"], "there is no data set 'irish'; did you mean iris"),
         (["table.xls"], "table.xls must end in .csv"),
-        (["iris", "--jsn", "x"], "No such option '--jsn'"),
         (["iris", "--json", "no/such/folder/x.json"], "cannot write no/such/folder/x.json"),
         (["iris", "--json", "/"], "Invalid value for '--json': File '/' is a directory."),
     ],
 )
 def test_other_bad_input(arguments, sentence):
     assert sentence in complaint(run(*arguments))
+
+
+def test_an_unknown_option():
+    # Click 8.1 puts a colon before it, later releases quotes around it.
+    sentence = complaint(run("iris", "--jsn", "x"))
+    assert re.match("No such option:? '?--jsn'?", sentence)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".npz", ".npy"])

@@ -3,17 +3,16 @@
 import numpy as np
 import pytest
 import sklearn
-from click.testing import CliRunner
+from cli_runner import invoke
 
 from likewise import _loops
 from likewise.batch import RCA
-from likewise.cli import main
 from likewise.datasets import load
 from likewise.methods import METHODS
 
 
 def run(*arguments):
-    return CliRunner().invoke(main, ["info", *map(str, arguments)])
+    return invoke("info", *arguments)
 
 
 def facts(result):

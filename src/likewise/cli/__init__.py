@@ -11,15 +11,22 @@ from likewise.cli._info import info
 __all__ = ["main"]
 
 
-@click.group(cls=OneLineGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=OneLineGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,
+)
 @click.version_option(package_name="likewise", prog_name="likewise")
-def main() -> None:
+@click.pass_context
+def main(context: click.Context) -> None:
     """Distance metric learning: compare metrics, describe data and models.
 
     \b
     Example:
       likewise compare digits
     """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 main.add_command(compare)

@@ -42,9 +42,6 @@ class OneLineGroup(click.Group):
                 stream.reconfigure(errors="replace")
         try:
             sys.exit(super().main(*args, **kwargs | {"standalone_mode": False}))
-        except click.exceptions.NoArgsIsHelpError as error:
-            click.echo(error.ctx.get_help() if error.ctx else error.format_message())
-            sys.exit(0)
         except click.ClickException as error:
             line = " ".join(error.format_message().split())
             click.echo(f"likewise: {line}", err=True)

@@ -26,16 +26,16 @@ from likewise.methods import Method
 def progress_bar() -> Iterator[Callable[[int, int, str], None]]:
     """Yield a callback that moves a bar on stderr; without a terminal there it shows nothing."""
     console = Console(stderr=True)
-    bar = Progress(
+    if not console.is_terminal:
+        yield lambda done, total, what: None
+        return
+    columns = (
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         TextColumn("{task.description}"),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
     )
-    with bar:
+    with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("starting", total=None)
 
         def move(done: int, total: int, what: str) -> None:

@@ -52,7 +52,8 @@ def chunks_from_pairs(pairs: Pairs, n_rows: int) -> IndexArray:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    joined = pairs.index[pairs.same]
+    # SciPy 1.11 reads only 32-bit indices here, and numbers components wrongly for others.
+    joined = pairs.index[pairs.same].astype(np.int32)
     graph = coo_array((np.ones(len(joined)), (joined[:, 0], joined[:, 1])), (n_rows, n_rows))
     _, component = connected_components(graph, directed=False)
     grouped = np.bincount(component)[component] > 1
