@@ -1,8 +1,7 @@
-"""Kernels for learners that only ever look at differences of points in feature space.
+"""Mercer kernels for learners that use only differences of points in feature space.
 
-A function here may therefore be off by terms that depend on one side alone: with
-``δ = φ(a) - φ(b)`` such terms cancel in ``⟨δ, φ(x)⟩ - ⟨δ, φ(z)⟩``, and leaving them out keeps the
-digits that they would swallow.
+With ``δ = φ(a) - φ(b)``, terms of ``k(a, x)`` that depend on one argument alone cancel in
+``⟨δ, φ(x)⟩ - ⟨δ, φ(z)⟩``. The kernels here omit such terms where they would cost digits.
 """
 
 from __future__ import annotations
@@ -33,21 +32,21 @@ _PARAMETERS: dict[str, dict[str, Any]] = {
 }
 NAMES = tuple(_PARAMETERS)
 
-# What a learner with the parameters `kernel` and `kernel_params` accepts.
+# Rules for the parameters `kernel` and `kernel_params` of a learner.
 KERNEL_RULES: dict[str, Rule] = {
     "kernel": Rule(
-        f"None, one of {', '.join(map(repr, NAMES))} or a function of two tables",
+        f"None, one of {', '.join(map(repr, NAMES))} or a callable of two arrays",
         lambda v: v is None or (v in NAMES if isinstance(v, str) else callable(v)),
     ),
     "kernel_params": Rule(
-        "None or a dict with words as keys",
+        "None or a dict with str keys",
         lambda v: v is None or (isinstance(v, dict) and all(isinstance(k, str) for k in v)),
     ),
 }
 
 
 def check_kernel(kernel: Any, parameters: dict[str, Any]) -> None:
-    """Raise a sentence for a parameter that `kernel` does not have or allow."""
+    """Raise an error for a parameter that `kernel` does not have, or a value it does not allow."""
     if callable(kernel):
         return
     rules = _PARAMETERS[kernel]
@@ -55,24 +54,28 @@ def check_kernel(kernel: Any, parameters: dict[str, Any]) -> None:
         if name not in rules:
             known = ", ".join(repr(rule) for rule in rules) or "none"
             raise ValueError(
-                f"kernel_params holds {name!r}, but the parameters of kernel={kernel!r} are: "
-                f"{known}."
+                f"kernel_params has {name!r}, but the parameters of kernel={kernel!r} are: {known}."
             )
     given = {name: rule for name, rule in rules.items() if name in parameters}
     check_parameters(f"kernel={kernel!r}", parameters, given)
 
 
 def kernel_function(kernel: Any, parameters: dict[str, Any], n_features: int) -> Kernel:
-    """Return ``k(A, B)``, the kernel of every row of A with every row of B.
+    """Return ``k(A, B)``, the kernel matrix of the rows of A and the rows of B.
 
     Parameters
     ----------
     kernel : "linear", "rbf", "poly" or callable
-        A callable takes two tables and `parameters` and returns a table of values.
+        A callable takes two arrays and `parameters`, and returns the kernel matrix.
     parameters : dict
-        In scikit-learn's words; ``gamma`` is 1 / n_features unless given.
+        Named as in scikit-learn; ``gamma`` is 1 / n_features by default.
     n_features : int
-        Columns of the points.
+        The number of columns of A and B.
+
+    Returns
+    -------
+    callable
+        Its result is checked for shape and finite values.
 
     Examples
     --------
@@ -102,12 +105,12 @@ def _checked(kernel: Callable[..., Any], A: FloatArray, B: FloatArray) -> FloatA
 
 
 def _linear(A: FloatArray, B: FloatArray) -> FloatArray:
-    # Far from the origin products would lose the digits of differences.
+    # Far from the origin, products would lose the digits of differences.
     return np.asarray((A - B[0]) @ (B - B[0]).T)
 
 
 def _rbf(A: FloatArray, B: FloatArray, gamma: float) -> FloatArray:
-    # Less 1, which cancels: for points close together nothing else would be left of the digits.
+    # Less 1, which cancels: for close points the digits of exp(…) would all be those of 1.
     return np.asarray(np.expm1(-gamma * cdist(A, B, "sqeuclidean")))
 
 

@@ -1,20 +1,20 @@
-"""The template of SVM-style metric learning in plain loops, and as CVXPY states it."""
+"""The margin problem of SVM-style metric learning, in plain loops and in CVXPY."""
 
 import cvxpy as cp
 import numpy as np
 
 
-def blobs(n_rows=24, n_features=3, seed=0):
-    """Two overlapping classes, stretched: nothing is separable and nothing is round."""
+def blobs(n_samples=24, n_features=3, seed=0):
+    """Return two overlapping classes with features of different variance."""
     random = np.random.default_rng(seed)
-    y = np.arange(n_rows) % 2
-    X = random.normal(size=(n_rows, n_features)) * [1.0, 2.0, 0.5, 1.5][:n_features]
+    y = np.arange(n_samples) % 2
+    X = random.normal(size=(n_samples, n_features)) * [1.0, 2.0, 0.5, 1.5][:n_features]
     X[:, 0] += 1.5 * y
     return X, y
 
 
 def pair_matrices(X, pairs):
-    """X_l = vvᵀ and h_l, one by one."""
+    """Return X_l = vvᵀ and h_l of each pair."""
     found = []
     for i, j in pairs.index:
         v = X[i] - X[j]
@@ -23,7 +23,7 @@ def pair_matrices(X, pairs):
 
 
 def triplet_matrices(X, triplets):
-    """T_l = v₁₃v₁₃ᵀ - v₁₂v₁₂ᵀ, one by one."""
+    """Return T_l = v₁₃v₁₃ᵀ - v₁₂v₁₂ᵀ of each triplet."""
     found = []
     for i, j, k in triplets.index:
         far, near = X[i] - X[k], X[i] - X[j]
@@ -32,7 +32,7 @@ def triplet_matrices(X, triplets):
 
 
 def primal_value(M, b, matrices, h, C, loss):
-    """½‖M‖² + C Σ loss(1 - h(⟨M, X⟩ + b)), term by term."""
+    """Return ½‖M‖² + C Σ loss(1 - h(⟨M, X⟩ + b))."""
     total = 0.5 * np.sum(M * M)
     for X, sign in zip(matrices, h, strict=True):
         v = 1 - sign * (np.sum(M * X) + b)

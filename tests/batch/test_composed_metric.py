@@ -1,4 +1,4 @@
-"""Every combination of constraints, loss and cone against a generic solver; NCML, LDML, kernels."""
+"""All combinations of constraints, loss and cone against a generic solver; NCML, LDML, kernels."""
 
 import itertools
 
@@ -71,12 +71,12 @@ def test_every_legal_combination_finds_the_minimum(constraints, loss, cone):
     ],
     ids=lambda model: type(model).__name__,
 )
-def test_a_named_method_is_its_combination(named, composed):
+def test_named_methods_equal_their_combination(named, composed):
     X, y = blobs(40)
     np.testing.assert_array_equal(named.fit(X, y).components_, composed.fit(X, y).components_)
 
 
-def test_illegal_combinations_say_why():
+def test_illegal_combinations_raise():
     X, y = blobs()
     with pytest.raises(ValueError, match="cone='conic' is not allowed with constraints='triplets'"):
         lw.ComposedMetric("triplets", cone="conic").fit(X, y)
@@ -90,7 +90,7 @@ def test_illegal_combinations_say_why():
 
 
 def test_the_metric_of_ncml_is_a_sum_of_pair_matrices():
-    """Non-negative least squares finds weights that make it."""
+    """Non-negative least squares recovers weights of the pairs' matrices."""
     X, y = blobs(30)
     model = lw.NCML(2, C=0.01, scale=1.0, tol=1e-6).fit(X, y)
     matrices, _ = pair_matrices(X, nearest_and_farthest_pairs(X, y, 2))
@@ -147,7 +147,7 @@ def test_kernel_distances_of_new_points_follow_from_kernel_values():
 
 
 @pytest.mark.parametrize("cls", [lw.DoubletSVM, lw.TripletSVM, lw.NCML])
-def test_kernel_models_answer_in_all_forms(cls):
+def test_all_forms_of_a_kernel_distance_agree(cls):
     X, y = blobs(30)
     model = cls(1, kernel=rbf, C=0.5).fit(X, y)
     by_pairs = model.pair_distance(X[:5], X[5:10])
@@ -165,7 +165,7 @@ def test_a_kernel_model_can_be_saved(tmp_path):
     np.testing.assert_array_equal(loaded.transform(X), model.transform(X))
 
 
-def test_bad_kernels_are_named():
+def test_invalid_kernels_raise():
     X, y = blobs()
     with pytest.raises(ValueError, match="kernel='cosine' is not allowed"):
         lw.NCML(kernel="cosine").fit(X, y)
@@ -189,15 +189,15 @@ def test_a_warm_start_reaches_the_same_minimum_in_fewer_steps():
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("C", [10.0, 1000.0])
-def test_metrics_at_the_edge_of_the_cone_are_found(seed, C):
-    """Few positive eigenvalues and a large C once blocked every step."""
+def test_optima_on_the_boundary_of_the_cone_are_found(seed, C):
+    """Few positive eigenvalues and a large C block the steps of Mehrotra's method."""
     X, y = blobs(40, 4, seed=seed)
     model = lw.ComposedMetric("doublets", "hinge", "psd", C=C, scale=1.0, tol=1e-5).fit(X, y)
     assert model.converged_
 
 
-def test_pairs_of_ncml_are_added_step_by_step(monkeypatch):
-    """The certificate of a part must hold for all pairs: both ways bound one minimum."""
+def test_subsets_of_the_pairs_of_ncml(monkeypatch):
+    """The certificate of a subset holds for all pairs: both runs bound the same minimum."""
     X, y = blobs(150, 3)
     whole = lw.NCML(2, C=1e-3).fit(X, y)
     monkeypatch.setattr(_conic_interior_point, "MIN_FOR_SUBSETS", 100)

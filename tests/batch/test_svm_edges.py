@@ -1,4 +1,4 @@
-"""The SVM-style metrics at the edges: interrupts, numbers too large, warm starts, tables."""
+"""Edge cases of the SVM-style learners: interrupts, overflow, warm starts, memory limits."""
 
 import numpy as np
 import pytest
@@ -37,39 +37,39 @@ def interrupt_at(monkeypatch, number):
 
 
 @each
-@pytest.mark.parametrize("n_rows", [40, 400])
-def test_an_interrupt_keeps_the_best(name, n_rows, monkeypatch):
+@pytest.mark.parametrize("n_samples", [40, 400])
+def test_an_interrupt_keeps_the_best_metric(name, n_samples, monkeypatch):
     interrupt_at(monkeypatch, 3)
     with pytest.warns(ConvergenceWarning, match="was interrupted after 1 iteration"):
-        model = method(name, tol=1e-9).fit(*blobs(n_rows))
+        model = method(name, tol=1e-9).fit(*blobs(n_samples))
     assert not model.converged_
     assert 1e-9 < model.duality_gap_ < np.inf
     assert np.isfinite(model.components_).all()
 
 
 @each
-def test_an_interrupt_before_there_is_anything_to_keep(name, monkeypatch):
+def test_an_interrupt_before_the_first_step_is_raised(name, monkeypatch):
     interrupt_at(monkeypatch, 1)
     with pytest.raises(KeyboardInterrupt):
         method(name).fit(*blobs())
 
 
 @each
-def test_numbers_whose_fourth_powers_overflow(name):
+def test_overflow_raises(name):
     X, y = blobs()
     with pytest.raises(ValueError, match="found no finite objective"), np.errstate(all="ignore"):
         method(name, scale=1.0).fit(X * 1e80, y)
 
 
-def test_a_matrix_beyond_the_range_of_its_type():
+def test_a_matrix_beyond_the_range_of_its_dtype_raises():
     X, y = blobs()
     with pytest.raises(ValueError, match="entries beyond the range of float32"):
         lw.PCML().fit((X * 1e-20).astype(np.float32), y)
 
 
 @pytest.mark.parametrize("name", ["DoubletSVM", "LDML"])
-def test_the_threshold_belongs_to_the_distance(name):
-    """Without the projection of `matrix_`, too: distances are of its positive part."""
+def test_the_threshold_is_that_of_the_projected_matrix(name):
+    """With psd=False, too: distances are those of the projected matrix."""
     X, y = blobs(40, seed=3)
     raw, model = (method(name, psd=psd).fit(X, y) for psd in (False, True))
     assert np.linalg.eigvalsh(raw.matrix_)[0] < 0
@@ -78,7 +78,7 @@ def test_the_threshold_belongs_to_the_distance(name):
     assert raw.intercept_ != model.intercept_
 
 
-def test_a_fit_to_triplets_leaves_no_threshold_behind():
+def test_a_fit_to_triplets_removes_the_threshold():
     model = lw.ComposedMetric("doublets").fit(*blobs())
     model.set_params(constraints="triplets").fit(*blobs())
     assert not hasattr(model, "threshold_")
@@ -86,23 +86,23 @@ def test_a_fit_to_triplets_leaves_no_threshold_behind():
 
 
 @pytest.mark.parametrize("option", ["psd", "warm_start"])
-def test_only_yes_and_no_are_taken(option):
+def test_flags_must_be_boolean(option):
     with pytest.raises(ValueError, match=f"{option}='no' is not allowed"):
         lw.DoubletSVM(**{option: "no"}).fit(*blobs())
 
 
-@pytest.mark.parametrize("n_rows", [40, 400])
-def test_support_is_not_everybody(n_rows):
-    model = lw.NCML(C=0.01).fit(*blobs(n_rows))
-    assert len(model.support_pairs_) < 2 * n_rows
+@pytest.mark.parametrize("n_samples", [40, 400])
+def test_not_all_pairs_are_support_pairs(n_samples):
+    model = lw.NCML(C=0.01).fit(*blobs(n_samples))
+    assert len(model.support_pairs_) < 2 * n_samples
     assert np.abs(model.dual_coef_).max() <= 0.01
     assert abs(model.dual_coef_.sum()) <= 1e-12 * np.abs(model.dual_coef_).sum()
 
 
 @each
-@pytest.mark.parametrize("n_rows", [40, 400])
-def test_a_warm_start_ends_at_the_same_minimum(name, n_rows):
-    X, y = blobs(n_rows)
+@pytest.mark.parametrize("n_samples", [40, 400])
+def test_a_warm_start_ends_at_the_same_minimum(name, n_samples):
+    X, y = blobs(n_samples)
     warm = method(name, C=0.05, warm_start=True).fit(X, y).set_params(C=0.1).fit(X, y)
     cold = method(name, C=0.1).fit(X, y)
     assert warm.converged_
@@ -110,19 +110,19 @@ def test_a_warm_start_ends_at_the_same_minimum(name, n_rows):
 
 
 @each
-@pytest.mark.parametrize("n_rows", [300, 400])
-def test_a_warm_start_from_other_data_does_no_harm(name, n_rows):
-    """Of another size, or of the same with other signs and rows."""
+@pytest.mark.parametrize("n_samples", [300, 400])
+def test_a_warm_start_from_other_data_finds_the_minimum(name, n_samples):
+    """Other data of another size, or of the same size with other signs."""
     model = method(name, C=0.1, warm_start=True).fit(*blobs(400))
-    X, y = blobs(n_rows, seed=1)
+    X, y = blobs(n_samples, seed=1)
     again, cold = model.fit(X, y[::-1]), method(name, C=0.1).fit(X, y[::-1])
     assert again.converged_
     assert again.objective_ == pytest.approx(cold.objective_, rel=2e-3)
 
 
 @pytest.mark.parametrize("name", ["DoubletSVM", "PCML", "NCML", "LDML"])
-def test_no_table_beyond_the_limit(name, monkeypatch):
-    """Coordinate ascent goes on alone; what has none says what is too many."""
+def test_no_system_is_larger_than_the_limit(name, monkeypatch):
+    """Coordinate ascent is the fallback; LDML has none and raises."""
     X, y = blobs(1500, 4)
     X = np.column_stack([X, X[::-1] ** 2])
     expected = method(name, C=1e-6).fit(X, y)

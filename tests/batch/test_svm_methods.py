@@ -1,4 +1,4 @@
-"""DoubletSVM, TripletSVM and PCML: against LIBSVM, CVXPY and the formulas in plain loops."""
+"""DoubletSVM, TripletSVM and PCML against LIBSVM, CVXPY and the formulas in plain loops."""
 
 import numpy as np
 import pytest
@@ -81,7 +81,7 @@ def test_doublet_svm_is_the_svm_of_libsvm(C):
     np.testing.assert_allclose(ours, svc.decision_function(V), atol=1e-4 * np.abs(ours).max())
 
 
-def test_the_positive_part_is_kept_and_b_fitted_again():
+def test_the_matrix_is_projected_and_the_intercept_fitted_again():
     X, y = blobs(40, seed=3)
     raw = lw.DoubletSVM(C=1.0, psd=False, scale=1.0, tol=1e-6).fit(X, y)
     model = lw.DoubletSVM(C=1.0, scale=1.0, tol=1e-6).fit(X, y)
@@ -100,7 +100,7 @@ def test_the_positive_part_is_kept_and_b_fitted_again():
     assert model.threshold_ == np.sqrt(max(0, -model.intercept_))
 
 
-def test_auto_scale_makes_the_median_same_pair_one_long():
+def test_auto_scale_makes_the_median_same_distance_one():
     X, y = blobs(40)
     chosen = doublets(X, y)
     V = (X[chosen.index[:, 0]] - X[chosen.index[:, 1]])[chosen.same]
@@ -123,8 +123,8 @@ def test_constraints_from_labels_are_those_of_the_builders():
         np.testing.assert_array_equal(a.components_, b.components_)
 
 
-def test_many_constraints_are_added_step_by_step_to_the_same_minimum():
-    """Above 2048 constraints the solver begins with some of them."""
+def test_subsets_of_many_constraints_lead_to_the_same_minimum():
+    """With more than 2048 constraints the solver begins with a subset."""
     X, y = blobs(900, 4)
     for model in (lw.DoubletSVM(tol=1e-5), lw.TripletSVM(tol=1e-5), lw.PCML(2, tol=1e-5)):
         whole = model.fit(X, y)
@@ -133,24 +133,24 @@ def test_many_constraints_are_added_step_by_step_to_the_same_minimum():
         assert gaps[-1] <= 1e-5 < gaps[0]
 
 
-def test_what_is_missing_among_the_pairs_is_said():
+def test_pairs_of_one_kind_raise():
     X, _ = blobs(6)
     pairs = [[0, 1], [2, 3]]
     for model in (lw.DoubletSVM(), lw.PCML()):
-        with pytest.raises(ValueError, match=r"same is True for every pair.*that are different"):
+        with pytest.raises(ValueError, match=r"same is True for every pair, but .* both similar"):
             model.fit_pairs(X, pairs, [True, True])
-        with pytest.raises(ValueError, match=r"same is False for every pair.*that are alike"):
+        with pytest.raises(ValueError, match=r"same is False for every pair, but .* both similar"):
             model.fit_pairs(X, pairs, [False, False])
 
 
-def test_contradictory_pairs_are_counted_in_a_warning():
+def test_contradictory_pairs_warn():
     X, _ = blobs(6)
-    with pytest.warns(UserWarning, match="1 pair of rows is given both"):
+    with pytest.warns(UserWarning, match="1 pair of rows is marked both"):
         lw.PCML().fit_pairs(X, [[0, 1], [1, 0], [2, 3]], [True, False, False])
 
 
 @pytest.mark.parametrize("C", [0, -1.0, np.inf, np.nan, "1"])
-def test_only_a_positive_weight_is_taken(C):
+def test_c_must_be_positive(C):
     for model in (lw.DoubletSVM(C=C), lw.TripletSVM(C=C), lw.PCML(C=C)):
         with pytest.raises(
             ValueError, match=r"C=.* is not allowed: .* needs a finite number above"
@@ -158,7 +158,7 @@ def test_only_a_positive_weight_is_taken(C):
             model.fit(*blobs())
 
 
-def test_more_neighbours_than_a_class_has():
+def test_too_many_neighbours_raise():
     X, y = blobs(10)
     with pytest.raises(ValueError, match="Class 0 has 5 rows, but n_same=5 needs at least 6"):
         lw.DoubletSVM(5).fit(X, y)
@@ -166,15 +166,14 @@ def test_more_neighbours_than_a_class_has():
         lw.TripletSVM(1, 6).fit(X, y)
 
 
-def test_an_unreached_gap_is_warned_of():
+def test_a_gap_above_tol_warns():
     with pytest.warns(ConvergenceWarning, match="stopped after max_iter=2 iterations"):
         model = lw.PCML(max_iter=2, tol=1e-9).fit(*blobs())
     assert not model.converged_
     assert model.duality_gap_ > 1e-9
 
 
-def test_rows_that_are_all_equal_give_a_metric_of_zero():
-    """There is nothing to tell apart, and no distance either."""
+def test_identical_samples_give_a_zero_metric():
     model = lw.PCML().fit(np.ones((8, 2)), [0, 1] * 4)
     assert not model.components_.any()
     assert np.isfinite(model.threshold_)

@@ -11,10 +11,10 @@ from likewise.objectives import ConstraintMatrices, MarginProblem
 LOSSES = [Hinge(), SquaredHinge(), Logistic()]
 
 
-def data(n_rows=30, seed=0):
+def data(n_samples=30, seed=0):
     random = np.random.default_rng(seed)
-    y = np.arange(n_rows) % 3
-    return random.normal(size=(n_rows, 4)) + y[:, None] * [1.0, 0, 0, 0.3], y
+    y = np.arange(n_samples) % 3
+    return random.normal(size=(n_samples, 4)) + y[:, None] * [1.0, 0, 0, 0.3], y
 
 
 def matrices(kind):

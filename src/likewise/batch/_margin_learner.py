@@ -1,4 +1,4 @@
-"""What all SVM-style metric learners share: they choose constraints, a loss and a cone."""
+"""The base of all SVM-style metric learners: a choice of constraints, loss and cone."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ from likewise.metric import canonical_components, nearest_psd
 from likewise.objectives import ConstraintMatrices, MarginProblem
 from likewise.solvers import Solution
 
-_ROUNDING2 = 1e-26  # of the longest difference's square: two images of one row in feature space
+# Of the largest squared difference: smaller ones are rounding, between images of equal samples.
+_SQUARED_ROUNDING = 1e-26
 
 COMMON_RULES: dict[str, Any] = {
     "C": positive(),
@@ -43,9 +44,9 @@ COMMON_RULES: dict[str, Any] = {
 
 
 class MarginLearner(KernelMetric):
-    """``min ½‖M‖² + C Σ loss`` over a cone; a subclass names its constraints, loss and cone.
+    """Minimises ``½‖M‖² + C Σ loss`` over a cone; a subclass chooses constraints, loss and cone.
 
-    Attributes of the fitted model are described in the subclasses.
+    The fitted attributes are described in the subclasses.
     """
 
     C: float
@@ -56,10 +57,10 @@ class MarginLearner(KernelMetric):
     warm_start: bool
     verbose: int
     _n_constraints: int
-    _weight_then: float
+    _C_of_last_fit: float
     _rules: ClassVar = COMMON_RULES
 
-    # -- what a method is ------------------------------------------------------------------------
+    # -- the method ------------------------------------------------------------------------------
 
     def _loss(self) -> DualLoss:
         return Hinge()
@@ -68,20 +69,20 @@ class MarginLearner(KernelMetric):
         return Symmetric()
 
     def _constraints(self, X: Array, labels: Array) -> Pairs | Triplets:
-        """Return the constraints that labels stand for."""
+        """Return the constraints made from labels."""
         raise NotImplementedError
 
     # -- learning --------------------------------------------------------------------------------
 
     @fitting
     def fit(self, X: TableLike, y: ArrayLike) -> Self:
-        """Learn from labels, through the constraints that they stand for.
+        """Fit the metric to labels, through constraints made from them.
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : array-like of shape (n_samples, n_features)
             The data.
-        y : array-like of shape (n_rows,)
+        y : array-like of shape (n_samples,)
             Labels of at least two classes.
 
         Returns
@@ -95,11 +96,11 @@ class MarginLearner(KernelMetric):
     def _fit_pairs(self, X: TableLike, pairs: ArrayLike, same: ArrayLike) -> Self:
         X = check_rows(self, X, reset=True, min_rows=2)
         chosen = as_pairs(pairs, same, len(X))
-        for alike, word, other in ((True, "alike", "different"), (False, "different", "alike")):
-            if (chosen.same == alike).all():
+        for value in (True, False):
+            if (chosen.same == value).all():
                 raise ValueError(
-                    f"same is {alike} for every pair, so that all are {word}, but "
-                    f"{type(self).__name__} needs pairs that are {other}, too."
+                    f"same is {value} for every pair, but {type(self).__name__} needs both similar "
+                    "and different pairs."
                 )
         space, rows = self._map_to_space(X)
         return self._learn(X, rows, space, chosen)
@@ -127,20 +128,20 @@ class MarginLearner(KernelMetric):
         return self._keep_solution(problem, found, factor, X.dtype)
 
     def _start(self, n_constraints: int) -> Array | None:
-        """Return the multipliers of the last fit, if they may be of use."""
+        """Return the multipliers of the last fit, if there are as many constraints as then."""
         if not self.warm_start or not hasattr(self, "dual_coef_"):
             return None
         if self._n_constraints != n_constraints:
             return None
         start = np.zeros(n_constraints)
-        # Those at their bound then should be there now.
-        start[self.support_pairs_] = np.abs(self.dual_coef_) * (float(self.C) / self._weight_then)
+        # Multipliers at their upper bound stay there if C changes.
+        start[self.support_pairs_] = np.abs(self.dual_coef_) * (float(self.C) / self._C_of_last_fit)
         return start
 
     def _matrices(
         self, X: Array, constraints: Pairs | Triplets
     ) -> tuple[ConstraintMatrices, float]:
-        """Return the constraints in the units where the margin is 1, and the factor to those."""
+        """Return the constraints of the scaled X, and the scale."""
         if isinstance(constraints, Pairs):
             matrices = ConstraintMatrices.from_pairs(X, constraints, self.n_jobs)
         else:
@@ -160,14 +161,14 @@ class MarginLearner(KernelMetric):
         if getattr(self, "psd", True):
             M = metric
         for name in ("intercept_", "threshold_"):
-            if hasattr(self, name):  # of a fit to pairs before, and this may be one to triplets
+            if hasattr(self, name):  # of an earlier fit to pairs; a fit to triplets has none
                 delattr(self, name)
         if matrices.has_intercept:
-            # Each is the best for its matrix: distances, which have a threshold, are of the metric.
+            # Each is optimal for its matrix: matrix_, and the metric that distances are of.
             self.intercept_ = problem.intercept(matrices.inner(M))
             self.threshold_ = float(np.sqrt(max(0.0, -problem.intercept(matrices.inner(metric)))))
         assert found.multipliers is not None
-        self._n_constraints, self._weight_then = len(matrices), problem.C
+        self._n_constraints, self._C_of_last_fit = len(matrices), problem.C
         with np.errstate(over="ignore"):
             self.matrix_ = (M * factor**2).astype(dtype)
         if not np.isfinite(self.matrix_).all():
@@ -182,11 +183,11 @@ class MarginLearner(KernelMetric):
 
 
 def _components(M: Array) -> Array:
-    """Return the canonical L of M's positive part, without directions that are only rounding."""
+    """Return the canonical L of the projected M, with rows that are only rounding set to 0."""
     components = canonical_components(M)
-    lengths2 = np.square(components).sum(axis=1)
-    rounding = len(M) * np.finfo(np.float64).eps * lengths2.max(initial=0.0)
-    return np.asarray(np.where((lengths2 > rounding)[:, None], components, 0.0))
+    squared_norms = np.square(components).sum(axis=1)
+    rounding = len(M) * np.finfo(np.float64).eps * squared_norms.max(initial=0.0)
+    return np.asarray(np.where((squared_norms > rounding)[:, None], components, 0.0))
 
 
 def _unit_factor(similar: Array, every: Array) -> float:
@@ -198,27 +199,27 @@ def _unit_factor(similar: Array, every: Array) -> float:
 
 
 def _without_rounding(matrices: ConstraintMatrices) -> ConstraintMatrices:
-    """Return the constraints with differences of zero where only rounding tells two rows apart."""
-    lengths2 = np.einsum("ij,ij->i", matrices.differences, matrices.differences)
-    told_apart = lengths2 > _ROUNDING2 * lengths2.max(initial=0.0)
-    return replace(matrices, differences=matrices.differences * told_apart[:, None])
+    """Return the constraints with differences that are only rounding set to 0."""
+    squared_norms = np.einsum("ij,ij->i", matrices.differences, matrices.differences)
+    distinct = squared_norms > _SQUARED_ROUNDING * squared_norms.max(initial=0.0)
+    return replace(matrices, differences=matrices.differences * distinct[:, None])
 
 
 class PairMarginLearner(MarginLearner):
-    """One whose constraints are pairs."""
+    """A margin learner whose constraints are pairs."""
 
     @fitting
     def fit_pairs(self, X: TableLike, pairs: ArrayLike, same: ArrayLike) -> Self:
-        """Learn from pairs that are alike and pairs that are not.
+        """Fit the metric to similar and different pairs.
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : array-like of shape (n_samples, n_features)
             The data.
         pairs : int array-like of shape (n_pairs, 2)
-            Row numbers.
+            Sample indices.
         same : bool array-like of shape (n_pairs,)
-            True where the two rows are alike; both kinds must occur.
+            True where the two samples are similar. Both values must occur.
 
         Returns
         -------

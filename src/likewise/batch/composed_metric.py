@@ -1,4 +1,4 @@
-"""Constraints × loss × cone, chosen by the user."""
+"""Large-margin metric learning with constraints, loss and cone chosen by the user."""
 
 from __future__ import annotations
 
@@ -29,28 +29,34 @@ _LOSSES: dict[str, Any] = {
 
 
 class ComposedMetric(MarginLearner):
-    r"""A metric learner of your own: constraints, a loss and a cone, and the certificate follows.
+    r"""Large-margin metric learning with a choice of constraints, loss and cone.
+
+    It learns from labels, pairs or triplets. Use it to try combinations that have no name of their
+    own, or to compare the methods that have one: `DoubletSVM`, `TripletSVM`, `PCML`, `NCML` and
+    `LDML`. The objective is
 
     .. math:: \min_{M \in K,\,b}\ \tfrac12 \lVert M \rVert_F^2
               + C \sum_l \mathrm{loss}(1 - h_l\,(\langle M, X_l \rangle + b)),
 
-    with the matrix X of a constraint, its sign h, and b only where the constraints are pairs.
+    with the matrix X of a constraint and its sign h; b is 0 for triplets.
 
     Parameters
     ----------
     constraints : "pairs", "doublets" or "triplets"
-        What `fit` makes of labels: each row with its nearest of its class and its *farthest* of the
-        others, with its *nearest* of the others, or both joined to triplets.
+        The constraints that `fit` makes from labels. "pairs": each sample with its nearest samples
+        of the same class and its *farthest* samples of other classes. "doublets": with its
+        *nearest* samples of other classes instead. "triplets": doublets combined to triplets.
     loss : "hinge", "squared_hinge" or "logistic"
-        What a violation costs.
+        The loss of a violation.
     cone : "psd", "symmetric" or "conic"
-        What M may be while it is learned: a metric, any symmetric matrix (the negative part is
-        dropped in the end), or a sum of the pairs' own matrices with weights above 0.
+        The feasible set of M: positive semidefinite matrices, all symmetric matrices (M is
+        projected on the positive semidefinite matrices at the end), or non-negative combinations
+        of the pairs' matrices.
     C : float
-        The weight of the losses.
+        The weight of the sum of losses: the larger, the less regularisation.
     n_same, n_different : int
-        How many rows of its class, and of others, each row is joined with; "pairs" takes `n_same`
-        of both.
+        The number of samples of the same class, and of other classes, that each sample is combined
+        with; "pairs" uses `n_same` for both.
     scale, tol, max_iter, n_jobs, warm_start, verbose
         As in `DoubletSVM`.
 
@@ -59,7 +65,7 @@ class ComposedMetric(MarginLearner):
     components_, matrix_, intercept_, threshold_, dual_coef_, support_pairs_, duality_gap_, history_
         As in `DoubletSVM`; triplets have no `intercept_` and no `threshold_`.
     objective_, n_iter_, converged_
-        The primal value, the steps taken, and whether `tol` was reached.
+        The primal objective, the number of steps, and whether `tol` was reached.
 
     References
     ----------
@@ -115,16 +121,16 @@ class ComposedMetric(MarginLearner):
 
     @fitting
     def fit_pairs(self, X: TableLike, pairs: ArrayLike, same: ArrayLike) -> Self:
-        """Learn from pairs that are alike and pairs that are not.
+        """Fit the metric to similar and different pairs.
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : array-like of shape (n_samples, n_features)
             The data.
         pairs : int array-like of shape (n_pairs, 2)
-            Row numbers.
+            Sample indices.
         same : bool array-like of shape (n_pairs,)
-            True where the two rows are alike; both kinds must occur.
+            True where the two samples are similar. Both values must occur.
 
         Returns
         -------
@@ -137,14 +143,14 @@ class ComposedMetric(MarginLearner):
 
     @fitting
     def fit_triplets(self, X: TableLike, triplets: ArrayLike) -> Self:
-        """Learn from triplets.
+        """Fit the metric to triplets.
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : array-like of shape (n_samples, n_features)
             The data.
         triplets : int array-like of shape (n_triplets, 3)
-            Row numbers: anchor, positive, negative.
+            Sample indices: anchor, positive, negative.
 
         Returns
         -------
@@ -159,8 +165,8 @@ class ComposedMetric(MarginLearner):
         super()._check_parameters()
         if self.cone == "conic" and self.constraints == "triplets":
             raise ValueError(
-                "cone='conic' is not allowed with constraints='triplets': a sum of triplets' "
-                "matrices need not be a metric, and the cone needs the matrices of pairs."
+                "cone='conic' is not allowed with constraints='triplets': a non-negative "
+                "combination of the matrices of triplets need not be positive semidefinite."
             )
 
     def _loss(self) -> DualLoss:

@@ -13,62 +13,70 @@ from likewise.kernels import KERNEL_RULES
 
 
 class DoubletSVM(PairMarginLearner):
-    r"""Doublet-SVM: a support vector machine that tells *same* from *different* pairs.
+    r"""Doublet-SVM: a support vector machine on same and different pairs, from labels or pairs.
 
-    With the difference v of a pair, h = +1 for *different* and -1 for *same*,
+    Its weights are the matrix of a metric, and its intercept is a decision threshold. Use it for
+    verification, where pairs have to be classified; `PCML` keeps M positive semidefinite during
+    learning, `TripletSVM` only orders distances.
+
+    With the difference v of a pair, h = +1 for *different* and -1 for *same*, it minimises
 
     .. math:: \min_{M,\,b}\ \tfrac12 \lVert M \rVert_F^2
               + C \sum_l \max(0,\; 1 - h_l\,(v_l^\top M v_l + b)),
 
-    over all symmetric M. That is an SVM with the kernel :math:`(u^\top v)^2` on differences. The
-    negative part of M is dropped in the end, and b fitted again.
+    over all symmetric M. This is an SVM with the kernel :math:`(u^\top v)^2` on differences. At the
+    end M is projected on the positive semidefinite matrices, and b is fitted again.
 
     Parameters
     ----------
     n_same, n_different : int
-        `fit` pairs each row with so many nearest rows of its class, and of the other classes.
+        `fit` pairs each sample with its `n_same` nearest neighbours of the same class and its
+        `n_different` nearest neighbours of other classes.
     C : float
-        The weight of the losses.
+        The weight of the sum of losses: the larger, the less regularisation.
     psd : bool
-        False keeps `matrix_` and `intercept_` as the SVM has them; `components_` and `threshold_`
-        are of the positive part either way.
+        Whether `matrix_` and `intercept_` are those after the projection. `components_` and
+        `threshold_` always are.
     kernel : None, "linear", "rbf", "poly" or callable
-        Learn in the feature space of a kernel: all rows are kept, and a table of all rows by all
-        rows is needed. A callable takes two tables of rows and returns their kernel values.
+        Learn in the feature space of a Mercer kernel. The model keeps all samples, and needs an
+        n_samples × n_samples kernel matrix. A callable takes two arrays of samples and returns
+        their kernel matrix.
     kernel_params : dict, optional
-        Parameters of the kernel in scikit-learn's words: "gamma" (1 / n_features unless given),
-        "coef0" (1), "degree" (3); or what a callable takes by name.
+        Parameters of the kernel, named as in scikit-learn: "gamma" (default 1 / n_features),
+        "coef0" (1), "degree" (3); or the keyword arguments of a callable.
     scale : "auto" or float
-        What X is multiplied by inside, since the 1 in the margin fixes a scale. "auto" makes the
-        median squared distance of the *same* pairs 1.
+        Factor by which X is multiplied internally, since the margin of 1 fixes a unit of squared
+        distance. "auto" makes the median squared distance of the *same* pairs 1.
     tol : float
-        Relative duality gap to reach: the objective is then within this share of the minimum.
+        The relative duality gap to reach. The relative distance of `objective_` to the minimum is
+        at most this.
     max_iter : int
-        Steps allowed, in all: rounds of coordinate ascent and Newton steps.
+        The maximum number of steps of coordinate ascent and Newton steps, together.
     n_jobs : int or None
-        Threads; None uses all cores. The answer does not depend on it.
+        Number of threads; None uses all cores. The result does not depend on it.
     warm_start : bool
-        Begin with the multipliers of the last fit, such as that of a smaller C.
+        Start from the multipliers of the last fit, such as one with a smaller C.
     verbose : int
         1 shows a progress bar.
 
     Attributes
     ----------
     components_ : array of shape (n_features, n_features)
-        L of the metric, eigenvalues descending; with a kernel there is a column for each direction
-        of feature space that the rows span, and so for `matrix_`.
+        L, with eigenvalues of M in descending order. With a kernel, `components_` and `matrix_` are
+        over the kernel principal components instead of the features.
     matrix_ : array of shape (n_features, n_features)
-        M; with ``psd=False`` the SVM's own, which may be indefinite.
+        M; with ``psd=False`` that of the SVM, which may be indefinite.
     intercept_, threshold_ : float
-        The b on squared distances; the decision threshold on distances, √max(0, -b).
+        The intercept b for squared distances, and the decision threshold for distances,
+        ``√max(0, -b)``.
     dual_coef_, support_pairs_ : arrays
-        λh of the pairs that hold the metric in place, and their numbers in the list of pairs.
+        The coefficients λh of the support pairs, and their indices in the list of pairs.
     duality_gap_ : float
-        ``(primal - dual) / primal`` of the SVM in the end: how far from optimal it can be.
+        The relative duality gap ``(primal - dual) / primal`` at the solution.
     history_ : dict of arrays
-        "primal", "dual" and "gap" at every step.
+        "primal", "dual" and "gap": both objectives and the relative gap at every step.
     objective_, n_iter_, converged_
-        The primal value, the steps taken, and whether `tol` was reached.
+        The primal objective, the number of steps, and whether `tol` was reached.
 
     References
     ----------

@@ -12,56 +12,63 @@ from likewise.losses import DualLoss, Logistic
 
 
 class LDML(PairMarginLearner):
-    r"""LDML: logistic regression that tells *same* from *different* pairs.
+    r"""LDML: logistic regression on same and different pairs, from labels or pairs.
 
-    With the difference v of a pair, h = +1 for *different* and -1 for *same*,
+    Logistic discriminant metric learning. Use it where the probability that a pair is similar is
+    wanted, and `DoubletSVM` where the decision is enough.
+
+    With the difference v of a pair, h = +1 for *different* and -1 for *same*, it minimises
 
     .. math:: \min_{M,\,b}\ \tfrac12 \lVert M \rVert_F^2
               + C \sum_l \log\big(1 + \exp(-h_l\,(v_l^\top M v_l + b))\big),
 
-    over all symmetric M: the probability that a pair is alike is
-    :math:`1/(1 + \exp(v^\top M v + b))`. The negative part of M is dropped in the end, and b
-    fitted again. (The papers have no :math:`\lVert M \rVert^2`: let C be large.)
+    over all symmetric M. The probability that a pair is similar is
+    :math:`1/(1 + \exp(v^\top M v + b))`. At the end M is projected on the positive semidefinite
+    matrices, and b is fitted again. The paper has no :math:`\lVert M \rVert^2`; a large C comes
+    close to it.
 
     Parameters
     ----------
     C : float
-        The weight of the losses.
+        The weight of the sum of losses: the larger, the less regularisation.
     n_same, n_different : int
-        `fit` pairs each row with so many nearest rows of its class, and of the other classes.
+        `fit` pairs each sample with its `n_same` nearest neighbours of the same class and its
+        `n_different` nearest neighbours of other classes.
     psd : bool
-        False keeps `matrix_` and `intercept_` as the regression has them; `components_` and
-        `threshold_` are of the positive part either way.
+        Whether `matrix_` and `intercept_` are those after the projection. `components_` and
+        `threshold_` always are.
     scale : "auto" or float
-        What X is multiplied by inside, since the 1 in the margin fixes a scale. "auto" makes the
-        median squared distance of the *same* pairs 1.
+        Factor by which X is multiplied internally, since the margin of 1 fixes a unit of squared
+        distance. "auto" makes the median squared distance of the *same* pairs 1.
     tol : float
-        Relative duality gap to reach: the objective is then within this share of the minimum.
+        The relative duality gap to reach. The relative distance of `objective_` to the minimum is
+        at most this.
     max_iter : int
-        Newton steps allowed, in all.
+        The maximum number of Newton steps.
     n_jobs : int or None
-        Threads; None uses all cores. The answer does not depend on it.
+        Number of threads; None uses all cores. The result does not depend on it.
     warm_start : bool
-        Begin with the multipliers of the last fit, such as that of a smaller C.
+        Start from the multipliers of the last fit, such as one with a smaller C.
     verbose : int
         1 shows a progress bar.
 
     Attributes
     ----------
     components_ : array of shape (n_features, n_features)
-        L of the metric, eigenvalues descending.
+        L, with eigenvalues of M in descending order.
     matrix_ : array of shape (n_features, n_features)
-        M; with ``psd=False`` the regression's own, which may be indefinite.
+        M; with ``psd=False`` that of the regression, which may be indefinite.
     intercept_, threshold_ : float
-        The b on squared distances; the decision threshold on distances, √max(0, -b).
+        The intercept b for squared distances, and the decision threshold for distances,
+        ``√max(0, -b)``.
     dual_coef_, support_pairs_ : arrays
-        λh of the pairs that hold the metric in place, and their numbers in the list of pairs.
+        The coefficients λh of the support pairs, and their indices in the list of pairs.
     duality_gap_ : float
-        ``(primal - dual) / primal`` in the end: how far from optimal it can be.
+        The relative duality gap ``(primal - dual) / primal`` at the solution.
     history_ : dict of arrays
-        "primal", "dual" and "gap" at every step.
+        "primal", "dual" and "gap": both objectives and the relative gap at every step.
     objective_, n_iter_, converged_
-        The primal value, the steps taken, and whether `tol` was reached.
+        The primal objective, the number of steps, and whether `tol` was reached.
 
     References
     ----------

@@ -15,62 +15,64 @@ from likewise.objectives import ConstraintMatrices
 
 
 class NCML(PairMarginLearner):
-    r"""NCML: a support vector machine on pairs whose matrix is a sum of the pairs' own.
+    r"""NCML: the doublet-SVM over non-negative combinations of pairs, from labels or pairs.
 
-    With the difference v of a pair, h = +1 for *different* and -1 for *same*,
+    Nonnegative-coefficient constrained metric learning. Use it where M should be positive
+    semidefinite in the feature space of a kernel, too: all computations are inner products.
+
+    With the difference v of a pair, h = +1 for *different* and -1 for *same*, it minimises
 
     .. math:: \min_{\alpha \ge 0,\,b}\ \tfrac12 \lVert M \rVert_F^2
               + C \sum_l \max(0,\; 1 - h_l\,(v_l^\top M v_l + b)),
               \qquad M = \sum_l \alpha_l v_l v_l^\top.
 
-    Such an M is a metric, and everything is said by inner products: a kernel can take their place.
-
-    `fit` pairs each row with its nearest rows of the same class and its *farthest* rows of the
-    other classes.
-
     Parameters
     ----------
     n_neighbors : int
-        So many nearest rows of the class, and so many farthest of the others.
+        `fit` pairs each sample with its `n_neighbors` nearest samples of the same class and its
+        `n_neighbors` *farthest* samples of other classes.
     C : float
-        The weight of the losses.
+        The weight of the sum of losses: the larger, the less regularisation.
     kernel : None, "linear", "rbf", "poly" or callable
-        Learn in the feature space of a kernel: all rows are kept, and a table of all rows by all
-        rows is needed. A callable takes two tables of rows and returns their kernel values.
+        Learn in the feature space of a Mercer kernel. The model keeps all samples, and needs an
+        n_samples × n_samples kernel matrix. A callable takes two arrays of samples and returns
+        their kernel matrix.
     kernel_params : dict, optional
-        Parameters of the kernel in scikit-learn's words: "gamma" (1 / n_features unless given),
-        "coef0" (1), "degree" (3); or what a callable takes by name.
+        Parameters of the kernel, named as in scikit-learn: "gamma" (default 1 / n_features),
+        "coef0" (1), "degree" (3); or the keyword arguments of a callable.
     scale : "auto" or float
-        What X is multiplied by inside, since the 1 in the margin fixes a scale. "auto" makes the
-        median squared distance of the *same* pairs 1.
+        Factor by which X is multiplied internally, since the margin of 1 fixes a unit of squared
+        distance. "auto" makes the median squared distance of the *same* pairs 1.
     tol : float
-        Relative duality gap to reach: the objective is then within this share of the minimum.
+        The relative duality gap to reach. The relative distance of `objective_` to the minimum is
+        at most this.
     max_iter : int
-        Newton steps allowed, in all.
+        The maximum number of Newton steps.
     n_jobs : int or None
-        Threads; None uses all cores. The answer does not depend on it.
+        Number of threads; None uses all cores. The result does not depend on it.
     warm_start : bool
-        Begin with the multipliers of the last fit, such as that of a smaller C.
+        Start from the multipliers of the last fit, such as one with a smaller C.
     verbose : int
         1 shows a progress bar.
 
     Attributes
     ----------
     components_ : array of shape (n_features, n_features)
-        L of the metric, eigenvalues descending; with a kernel there is a column for each direction
-        of feature space that the rows span, and so for `matrix_`.
+        L, with eigenvalues of M in descending order. With a kernel, `components_` and `matrix_` are
+        over the kernel principal components instead of the features.
     matrix_ : array of shape (n_features, n_features)
         M.
     intercept_, threshold_ : float
-        The b on squared distances; the decision threshold on distances, √max(0, -b).
+        The intercept b for squared distances, and the decision threshold for distances,
+        ``√max(0, -b)``.
     dual_coef_, support_pairs_ : arrays
-        λh of the pairs that hold the metric in place, and their numbers in the list of pairs.
+        The coefficients λh of the support pairs, and their indices in the list of pairs.
     duality_gap_ : float
-        ``(primal - dual) / primal`` in the end: how far from optimal the metric can be.
+        The relative duality gap ``(primal - dual) / primal`` at the solution.
     history_ : dict of arrays
-        "primal", "dual" and "gap" at every step.
+        "primal", "dual" and "gap": both objectives and the relative gap at every step.
     objective_, n_iter_, converged_
-        The primal value, the steps taken, and whether `tol` was reached.
+        The primal objective, the number of steps, and whether `tol` was reached.
 
     References
     ----------

@@ -13,52 +13,56 @@ from likewise.objectives import ConstraintMatrices
 
 
 class PCML(PairMarginLearner):
-    r"""PCML: a support vector machine on pairs whose matrix is a metric from the beginning.
+    r"""PCML: the doublet-SVM over positive semidefinite matrices, from labels or pairs.
 
-    With the difference v of a pair, h = +1 for *different* and -1 for *same*,
+    Positive-semidefinite constrained metric learning. Use it instead of `DoubletSVM` where the
+    projection at its end would lose much, that is, where its matrix is far from positive
+    semidefinite.
+
+    With the difference v of a pair, h = +1 for *different* and -1 for *same*, it minimises
 
     .. math:: \min_{M \succeq 0,\,b}\ \tfrac12 \lVert M \rVert_F^2
               + C \sum_l \max(0,\; 1 - h_l\,(v_l^\top M v_l + b)).
 
-    `fit` pairs each row with its nearest rows of the same class and its *farthest* rows of the
-    other classes.
-
     Parameters
     ----------
     n_neighbors : int
-        So many nearest rows of the class, and so many farthest of the others.
+        `fit` pairs each sample with its `n_neighbors` nearest samples of the same class and its
+        `n_neighbors` *farthest* samples of other classes.
     C : float
-        The weight of the losses.
+        The weight of the sum of losses: the larger, the less regularisation.
     scale : "auto" or float
-        What X is multiplied by inside, since the 1 in the margin fixes a scale. "auto" makes the
-        median squared distance of the *same* pairs 1.
+        Factor by which X is multiplied internally, since the margin of 1 fixes a unit of squared
+        distance. "auto" makes the median squared distance of the *same* pairs 1.
     tol : float
-        Relative duality gap to reach: the objective is then within this share of the minimum.
+        The relative duality gap to reach. The relative distance of `objective_` to the minimum is
+        at most this.
     max_iter : int
-        Steps allowed, in all: rounds of coordinate ascent and Newton steps.
+        The maximum number of steps of coordinate ascent and Newton steps, together.
     n_jobs : int or None
-        Threads; None uses all cores. The answer does not depend on it.
+        Number of threads; None uses all cores. The result does not depend on it.
     warm_start : bool
-        Begin with the multipliers of the last fit, such as that of a smaller C.
+        Start from the multipliers of the last fit, such as one with a smaller C.
     verbose : int
         1 shows a progress bar.
 
     Attributes
     ----------
     components_ : array of shape (n_features, n_features)
-        L of the metric, eigenvalues descending.
+        L, with eigenvalues of M in descending order.
     matrix_ : array of shape (n_features, n_features)
         M.
     intercept_, threshold_ : float
-        The b on squared distances; the decision threshold on distances, √max(0, -b).
+        The intercept b for squared distances, and the decision threshold for distances,
+        ``√max(0, -b)``.
     dual_coef_, support_pairs_ : arrays
-        λh of the pairs that hold the metric in place, and their numbers in the list of pairs.
+        The coefficients λh of the support pairs, and their indices in the list of pairs.
     duality_gap_ : float
-        ``(primal - dual) / primal`` in the end: how far from optimal the metric can be.
+        The relative duality gap ``(primal - dual) / primal`` at the solution.
     history_ : dict of arrays
-        "primal", "dual" and "gap" at every step.
+        "primal", "dual" and "gap": both objectives and the relative gap at every step.
     objective_, n_iter_, converged_
-        The primal value, the steps taken, and whether `tol` was reached.
+        The primal objective, the number of steps, and whether `tol` was reached.
 
     References
     ----------

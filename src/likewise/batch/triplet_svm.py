@@ -16,59 +16,68 @@ from likewise.kernels import KERNEL_RULES
 
 
 class TripletSVM(MarginLearner):
-    r"""Triplet-SVM: each row should be nearer to its own kind than to another, by a margin.
+    r"""Triplet-SVM: a support vector machine on triplets, from labels or triplets.
+
+    Each anchor should be closer to its positive than to its negative, by a margin of squared
+    distance. Use it for ranking and nearest neighbours, where only the order of distances matters;
+    `DoubletSVM` also learns a threshold. `LMNN` is similar, and also minimises the distances to
+    the positives.
 
     With the differences :math:`v_{12}` of anchor and positive and :math:`v_{13}` of anchor and
-    negative,
+    negative, it minimises
 
     .. math:: \min_M\ \tfrac12 \lVert M \rVert_F^2
               + C \sum_l \max(0,\; 1 - v_{13}^\top M v_{13} + v_{12}^\top M v_{12}),
 
-    over all symmetric M: a one-class SVM on triplets. The negative part of M is dropped in the end.
+    over all symmetric M: a one-class SVM on triplets. At the end M is projected on the positive
+    semidefinite matrices.
 
     Parameters
     ----------
     n_same, n_different : int
-        `fit` joins so many nearest rows of each row's class with so many of the other classes.
+        `fit` combines the `n_same` nearest neighbours of each sample in its class with its
+        `n_different` nearest neighbours of other classes.
     C : float
-        The weight of the losses.
+        The weight of the sum of losses: the larger, the less regularisation.
     psd : bool
-        False keeps `matrix_` as the SVM has it; `components_` is of the positive part either way.
+        Whether `matrix_` is that after the projection. `components_` always is.
     kernel : None, "linear", "rbf", "poly" or callable
-        Learn in the feature space of a kernel: all rows are kept, and a table of all rows by all
-        rows is needed. A callable takes two tables of rows and returns their kernel values.
+        Learn in the feature space of a Mercer kernel. The model keeps all samples, and needs an
+        n_samples × n_samples kernel matrix. A callable takes two arrays of samples and returns
+        their kernel matrix.
     kernel_params : dict, optional
-        Parameters of the kernel in scikit-learn's words: "gamma" (1 / n_features unless given),
-        "coef0" (1), "degree" (3); or what a callable takes by name.
+        Parameters of the kernel, named as in scikit-learn: "gamma" (default 1 / n_features),
+        "coef0" (1), "degree" (3); or the keyword arguments of a callable.
     scale : "auto" or float
-        What X is multiplied by inside, since the 1 in the margin fixes a scale. "auto" makes the
-        median squared distance of anchor and positive 1.
+        Factor by which X is multiplied internally, since the margin of 1 fixes a unit of squared
+        distance. "auto" makes the median squared distance of anchor and positive 1.
     tol : float
-        Relative duality gap to reach: the objective is then within this share of the minimum.
+        The relative duality gap to reach. The relative distance of `objective_` to the minimum is
+        at most this.
     max_iter : int
-        Steps allowed, in all: rounds of coordinate ascent and Newton steps.
+        The maximum number of steps of coordinate ascent and Newton steps, together.
     n_jobs : int or None
-        Threads; None uses all cores. The answer does not depend on it.
+        Number of threads; None uses all cores. The result does not depend on it.
     warm_start : bool
-        Begin with the multipliers of the last fit, such as that of a smaller C.
+        Start from the multipliers of the last fit, such as one with a smaller C.
     verbose : int
         1 shows a progress bar.
 
     Attributes
     ----------
     components_ : array of shape (n_features, n_features)
-        L of the metric, eigenvalues descending; with a kernel there is a column for each direction
-        of feature space that the rows span, and so for `matrix_`.
+        L, with eigenvalues of M in descending order. With a kernel, `components_` and `matrix_` are
+        over the kernel principal components instead of the features.
     matrix_ : array of shape (n_features, n_features)
-        M; with ``psd=False`` the SVM's own, which may be indefinite.
+        M; with ``psd=False`` that of the SVM, which may be indefinite.
     dual_coef_, support_pairs_ : arrays
-        λ of the triplets that hold the metric in place, and their numbers in the list.
+        The coefficients λ of the support triplets, and their indices in the list of triplets.
     duality_gap_ : float
-        ``(primal - dual) / primal`` of the SVM in the end: how far from optimal it can be.
+        The relative duality gap ``(primal - dual) / primal`` at the solution.
     history_ : dict of arrays
-        "primal", "dual" and "gap" at every step.
+        "primal", "dual" and "gap": both objectives and the relative gap at every step.
     objective_, n_iter_, converged_
-        The primal value, the steps taken, and whether `tol` was reached.
+        The primal objective, the number of steps, and whether `tol` was reached.
 
     References
     ----------
@@ -124,14 +133,14 @@ class TripletSVM(MarginLearner):
 
     @fitting
     def fit_triplets(self, X: TableLike, triplets: ArrayLike) -> Self:
-        """Learn from triplets.
+        """Fit the metric to triplets.
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : array-like of shape (n_samples, n_features)
             The data.
         triplets : int array-like of shape (n_triplets, 3)
-            Row numbers: anchor, positive, negative.
+            Sample indices: anchor, positive, negative.
 
         Returns
         -------

@@ -112,7 +112,7 @@ def test_too_many_rows_for_the_memory(monkeypatch):
     ("wrong", "sentence"),
     [
         ({"kernel": "gauss"}, "kernel='gauss' is not allowed"),
-        ({"kernel": "rbf", "kernel_params": {"degree": 2}}, "kernel_params holds 'degree'"),
+        ({"kernel": "rbf", "kernel_params": {"degree": 2}}, "kernel_params has 'degree'"),
         ({"kernel": "rbf", "budget": 0}, "budget=0"),
         ({"kernel": lambda A, B: A @ B.T + np.arange(len(B))}, "not symmetric"),
         ({"kernel": lambda A, B: -(A @ B.T)}, "not positive semidefinite"),
