@@ -4,6 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+import sklearn.neighbors  # noqa: F401, its import would count as memory of the fit
 
 import likewise as lw
 from likewise._runtime import memory

@@ -40,7 +40,7 @@ from likewise.batch.lmnn.memory import require_memory_for_lmnn
 from likewise.batch.lmnn.preconditioning import CentredData, Preconditioner
 from likewise.batch.lmnn.problem import LMNNProblem, best_multiple, penalty_towards
 from likewise.batch.lmnn.projected_subgradient import projected_subgradient
-from likewise.batch.lmnn.targets import LabelSupervision, Supervision, TripletSupervision
+from likewise.batch.lmnn.targets import LabelSupervision, Selection, Supervision, TripletSupervision
 from likewise.batch.lmnn.working_set import working_set_lbfgs
 from likewise.constraints import as_triplets
 from likewise.kernels import KERNEL_RULES
@@ -74,34 +74,30 @@ class LMNN(KernelMetric):
         m: how much larger the squared distances of impostors should be. It is a unit: M and
         `objective_` are proportional to it, except for the term of `regularization`.
     n_components : int, optional
-        Rows of L; n_features by default. With fewer the problem is not convex, and `duality_gap_`
-        is only a bound.
+        Rows of L; n_features by default. With fewer the problem is not convex.
     init : {"pca", "identity", "fda"} or array of shape (n_components, n_features)
         The initial metric, which also selects the targets. It is scaled to its best multiple
         first. The rows of an array determine the number of components.
     scale : "auto" or float
-        Factor by which X is multiplied internally. "auto" makes the median squared distance to the
-        targets 1. It changes nothing but `scale_`, since the initial metric is scaled anyway.
+        Internal factor of X; "auto" makes the median squared distance to the targets 1. It changes
+        nothing but `scale_`, since the initial metric is scaled anyway.
     regularization : float
         Strength ρ of the penalty ``ρ · n · ‖M - M₀‖² / ‖M₀‖²``, with M₀ the initial metric at its
         best multiple and n the sum of the weights. Useful for small samples.
     n_passes : int
-        Number of passes. Each further pass selects the targets again, under the metric learned so
-        far.
+        Number of passes; each further one selects the targets again, by the metric learned so far.
     solver : {"auto", "lbfgs", "projected"}
         "lbfgs" is L-BFGS on L; "auto" chooses it. "projected" is the projected subgradient method
         on M of the paper's Appendix A, which is much slower. It differs from the paper in four
-        ways: it starts at the best multiple of the initial metric, not at the identity; a step
-        that does not decrease the objective is rejected when the step size is halved; the active
-        set is replaced at each full search, not united with the previous one; and it stops by
-        `duality_gap_`.
+        ways: it starts at the best multiple of the initial metric, not at the identity; steps that
+        do not decrease the objective are rejected when the step size is halved; the active set is
+        replaced at each full search, not united with the previous one; it stops by `duality_gap_`.
     neighbors : {"auto", "brute", "tree"}
         Search for targets and impostors: by comparing all rows, by trees (faster for many rows of
         two or three features), or by whichever is faster. The result is the same.
     kernel : None, "linear", "rbf", "poly" or callable
-        Learn in the feature space of a kernel, on the coordinates of kernel PCA. All rows are kept,
-        and 32 n² bytes are needed for the kernel matrices. A callable takes two arrays of rows and
-        returns their kernel matrix.
+        Learn in the feature space of a kernel, on the coordinates of kernel PCA. It needs 32 n²
+        bytes and keeps all rows. A callable maps two arrays of rows to their kernel matrix.
     kernel_params : dict, optional
         Parameters of the kernel, named as in scikit-learn: "gamma" (1 / n_features by default),
         "coef0" (1), "degree" (3); or the keyword arguments of a callable.
@@ -112,8 +108,8 @@ class LMNN(KernelMetric):
     tol : float
         Converged when `duality_gap_` is at most `tol`.
     validation_fraction : float, optional
-        Fraction of each class to hold out. Learning stops when the error rate on the held-out rows
-        no longer decreases, and the metric with the lowest one is kept.
+        Fraction of each class to hold out. Learning stops when the error rate on it no longer
+        decreases, and the metric with the lowest one is kept.
     random_state : int, RandomState or None
         Determines which rows are held out.
     n_jobs : int or None
@@ -126,16 +122,14 @@ class LMNN(KernelMetric):
     components_ : array of shape (n_components, n_features)
         L, for X as it was given.
     objective_ : float
-        ε of `components_` for X as it was given, over all impostors, plus the penalty; nan if an
-        interrupt came before the first evaluation.
+        ε of `components_` over all impostors, plus the penalty; nan after an early interrupt.
     duality_gap_ : float
         (objective - lower bound) / objective: the relative distance to the optimum is at most
-        this; 1 if there is no lower bound.
+        this. The bound holds for any number of components; 1 if there is none.
     converged_ : bool
-        Whether `duality_gap_` is at most `tol`, or the objective is 0 up to rounding (1e-12 of its
-        initial value), where there is no useful bound. With fewer components than features:
-        whether the objective no longer decreased. With `validation_fraction`: whether early
-        stopping ended the fit.
+        Whether `duality_gap_` is at most `tol`, or the objective is at most 1e-12 of its initial
+        value. With fewer components than features: whether the objective no longer decreased. With
+        `validation_fraction`: whether early stopping ended the fit.
     n_iter_ : int
         Number of iterations of all passes.
     scale_ : float
@@ -234,8 +228,7 @@ class LMNN(KernelMetric):
         y : array-like of shape (n_samples,)
             Labels of at least two classes, each with more than `n_neighbors` rows.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows as anchors. A row of weight 0 is still a target or an impostor of
-            others.
+            Weights of the rows as anchors. Rows of weight 0 are still targets and impostors.
 
         Returns
         -------
@@ -299,13 +292,8 @@ class LMNN(KernelMetric):
         n_passes: int,
         validation: ValidationSet | None = None,
     ) -> Self:
-        """Select targets, scale the data and the initial metric, and minimise pass by pass."""
-        unscaled = CentredData.from_rows(X)
-        L = self._initial_components(unscaled.X, supervision, init, space)
-        selection = supervision.select_targets(unscaled.transform(L, self.n_jobs))
-        data = unscaled.rescaled(self.scale, selection.targets, L, self.n_jobs)
-        objective = selection.objective(data.X, self.push, self.margin, self.n_jobs)
-        L = L * best_multiple(objective, selection.search, data.transform(L, self.n_jobs))
+        """Minimise pass by pass; each further pass selects the targets again."""
+        data, selection, L = self._initialise(X, supervision, init, space)
         penalty = penalty_towards(L, self.regularization * float(selection.weights.sum()))
         n_components, n_iter, kernel_state = len(L), 0, self._space_attributes(space)
 
@@ -315,7 +303,7 @@ class LMNN(KernelMetric):
         for pass_number in range(n_passes):
             if pass_number:
                 selection = supervision.select_targets(data.transform(L, self.n_jobs))
-                objective = selection.objective(data.X, self.push, self.margin, self.n_jobs)
+            objective = selection.objective(data.X, self.push, self.margin, self.n_jobs)
             if self.solver == "projected":
                 problem = LMNNProblem(objective, selection.search, penalty)
                 found, L = self._minimise_in_matrix(problem, L, attributes)
@@ -331,6 +319,18 @@ class LMNN(KernelMetric):
         self._interrupted = found.status == "interrupted"
         self.__dict__.update(kernel_state)
         return self._keep(canonical_form(L)[:n_components] * data.scale, dtype)
+
+    def _initialise(
+        self, X: Array, supervision: Supervision, init: str | Array, space: KernelSpace | None
+    ) -> tuple[CentredData, Selection, Array]:
+        """Return the data at their scale, the targets, and the best multiple of the initial L."""
+        unscaled = CentredData.from_rows(X)
+        L = self._initial_components(unscaled.X, supervision, init, space)
+        selection = supervision.select_targets(unscaled.transform(L, self.n_jobs))
+        data = unscaled.rescaled(self.scale, selection.targets, L, self.n_jobs)
+        objective = selection.objective(data.X, self.push, self.margin, self.n_jobs)
+        alpha = best_multiple(objective, selection.search, data.transform(L, self.n_jobs))
+        return data, selection, alpha * L
 
     def _minimise_in_components(
         self,
