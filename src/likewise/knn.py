@@ -90,9 +90,9 @@ class MetricKNN(NeighborVoter):
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : array-like of shape (n_samples, n_features)
             Training rows.
-        y : array-like of shape (n_rows,)
+        y : array-like of shape (n_samples,)
             Their labels.
 
         Returns

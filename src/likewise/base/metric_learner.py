@@ -45,12 +45,12 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : array-like of shape (n_samples, n_features)
             Rows to map.
 
         Returns
         -------
-        array of shape (n_rows, n_components)
+        array of shape (n_samples, n_components)
             The mapped rows, float32 if X is.
         """
         return self._map(self._check_new(X, "X"))

@@ -20,7 +20,7 @@ def pairs_from_chunks(
 
     Parameters
     ----------
-    chunks : list of lists of row numbers, or int array of shape (n_rows,)
+    chunks : list of lists of row numbers, or int array of shape (n_samples,)
         Either the groups themselves, or the group number of each row with -1 for none. Rows of
         one group are joined one to the next, which is enough to connect the group.
     n_rows : int, optional

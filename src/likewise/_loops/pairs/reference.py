@@ -19,7 +19,7 @@ def pair_differences(X: FloatingArray, pairs: IndexArray, scale: float) -> tuple
 
     Parameters
     ----------
-    X : array of shape (n_rows, d), float32 or float64, C-contiguous
+    X : array of shape (n_samples, d), float32 or float64, C-contiguous
     pairs : int64 array of shape (n, 2)
         Row numbers.
     scale : float
