@@ -1,5 +1,6 @@
 # make demo    install into .venv and compare metrics on handwritten digits
-# make test    everything that CI checks
+# make test    everything that CI checks, on the compiled loops
+# make twins   the loops and the contract on their NumPy twins
 # make bench   measure against the rivals, each in the environment it needs
 # make docs    build the documentation
 # make clean   remove what the others made
@@ -8,6 +9,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 NATIVE := $(wildcard src/likewise/_loops/native/* src/likewise/_loops/native/*/*)
+PYTEST := $(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not slow"
 BUILD_FILES := pyproject.toml CMakeLists.txt $(NATIVE)
 
 # Tests that use real data find them here if they are there, and skip with a reason if not.
@@ -33,13 +35,13 @@ types: $(VENV)/.test
 layers: $(VENV)/.test
 	$(BIN)/lint-imports
 
+# Where the compiled loops cannot be imported the tests fail: they do not fall back to NumPy.
 tests: $(VENV)/.test
-	$(BIN)/python -m pytest -q -n 2 -m "not slow"
+	LIKEWISE_LOOPS=native $(PYTEST)
 
-# The same loops and our part of the contract without compiled code.
+# The loops, what is built on them and our part of the contract without compiled code.
 twins: $(VENV)/.test
-	LIKEWISE_LOOPS=numpy $(BIN)/python -m pytest -q -n 2 -m "not slow" \
-	  tests/_loops tests/online tests/test_neighbors.py tests/test_contract.py
+	LIKEWISE_LOOPS=numpy $(PYTEST) tests/_loops tests/online tests/test_neighbors.py tests/test_contract.py
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks environments --check
