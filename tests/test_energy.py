@@ -15,14 +15,14 @@ def hinge(value):
     return max(0.0, value)
 
 
-def loop_energy(D, targets, codes, to_targets, label, push, margin, D_from=None, *, invaders=True):
+def loop_energy(D, targets, codes, to_targets, label, push, margin, D_from=None, *, impostors=True):
     """Return the three sums of Eq. 15 for one point with squared distances D."""
     D_from = D if D_from is None else D_from
     total = 0.0
     for j in targets:
         total += (1 - push) * D[j]
         for row, code in enumerate(codes):
-            if invaders and code != label:
+            if impostors and code != label:
                 total += push * hinge(margin + D[j] - D[row])
     for i, code in enumerate(codes):
         if code != label:
@@ -37,10 +37,10 @@ def loop_energy(D, targets, codes, to_targets, label, push, margin, D_from=None,
     k=st.integers(1, 3),
     grid=st.booleans(),
     several=st.booleans(),
-    invaders=st.booleans(),
+    impostors=st.booleans(),
     seed=st.integers(0, 10**6),
 )
-def test_every_label_against_the_formula(n_classes, k, grid, several, invaders, seed):
+def test_every_label_against_the_formula(n_classes, k, grid, several, impostors, seed):
     rng = np.random.default_rng(seed)
     drawn = rng.integers(0, n_classes, 8)
     codes = np.sort(np.concatenate([np.repeat(np.arange(n_classes), k), drawn]))
@@ -62,7 +62,7 @@ def test_every_label_against_the_formula(n_classes, k, grid, several, invaders, 
         to_targets,
         push=push,
         margin=margin,
-        invaders=invaders,
+        impostors=impostors,
         from_rows=D_from.__getitem__ if several else None,
     )
     expected = [
@@ -76,7 +76,7 @@ def test_every_label_against_the_formula(n_classes, k, grid, several, invaders, 
                 push,
                 margin,
                 D_from[label][t] if several else None,
-                invaders=invaders,
+                impostors=impostors,
             )
             for label in range(n_classes)
         ]
@@ -92,15 +92,15 @@ def data(seed=0, n=60, dtype=np.float64):
     return X.astype(dtype), np.array(["a", "b", "c"])[y]
 
 
-@pytest.mark.parametrize("invaders", [True, False])
+@pytest.mark.parametrize("impostors", [True, False])
 @pytest.mark.parametrize("targets", ["euclidean", "learned"])
 @pytest.mark.parametrize("metric", [lw.Whitening(), lw.LMNN(2)])
-def test_energies_against_loops(targets, metric, invaders):
+def test_energies_against_loops(targets, metric, impostors):
     X, y = data()
     T, _ = data(1, 7)
     k, push = 2, 0.4
     model = lw.EnergyClassifier(
-        metric, n_neighbors=k, push=push, targets=targets, invaders=invaders
+        metric, n_neighbors=k, push=push, targets=targets, impostors=impostors
     ).fit(X, y)
     Z, Q = model.metric_.transform(X), model.metric_.transform(T)
     rows, queries = (X, T) if targets == "euclidean" else (Z, Q)
@@ -128,7 +128,7 @@ def test_energies_against_loops(targets, metric, invaders):
                 label,
                 push,
                 1.0,
-                invaders=invaders,
+                impostors=impostors,
             )
             for label in range(3)
         ]
@@ -192,7 +192,7 @@ def test_a_class_with_too_few_rows():
         {"margin": 0},
         {"targets": "start"},
         {"metric": 3},
-        {"invaders": "no"},
+        {"impostors": "no"},
     ],
 )
 def test_bad_parameters(wrong):

@@ -139,24 +139,24 @@ def lmnn_energy_chosen(threads):
         for n_passes in (1, 3):
             metric = FrozenEstimator(LMNN(3, n_passes=n_passes, n_jobs=threads).fit(X, y))
             for targets in ("euclidean", "learned"):
-                for invaders in (True, False):
+                for impostors in (True, False):
                     energy = EnergyClassifier(
                         metric,
                         n_neighbors=3,
                         push=0.5,
                         margin=1.0,
                         targets=targets,
-                        invaders=invaders,
+                        impostors=impostors,
                         n_jobs=threads,
                     ).fit(X, y)
-                    choice = n_passes, targets, invaders
+                    choice = n_passes, targets, impostors
                     errors[choice] = float((energy.predict(X_held) != y_held).mean())
-        n_passes, targets, invaders = min(errors, key=errors.__getitem__)
+        n_passes, targets, impostors = min(errors, key=errors.__getitem__)
         started = time.perf_counter()
         metric = LMNN(3, n_passes=n_passes, n_jobs=threads)
-        energy = EnergyClassifier(metric, targets=targets, invaders=invaders, n_jobs=threads)
+        energy = EnergyClassifier(metric, targets=targets, impostors=impostors, n_jobs=threads)
         labels = energy.fit(data["X"], data["y"]).predict(data["X_test"])
-        chosen = f"{n_passes} passes, {targets} targets, invaders {invaders}"
+        chosen = f"{n_passes} passes, {targets} targets, impostors {impostors}"
         return {"labels": labels, "final_s": time.perf_counter() - started, "chosen": chosen}
 
     return predict

@@ -70,7 +70,7 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
     targets : {"euclidean", "learned"}
         Which distances select the targets: the Euclidean distances of the data as given, as in the
         paper, or the learned ones.
-    invaders : bool
+    impostors : bool
         Whether the second sum counts: the training rows inside the margin of the point. Under a
         wrong label that margin is wide, and this sum outweighs the others; without it there are
         often fewer errors.
@@ -106,7 +106,7 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         "push": either(none(), between(0, 1)),
         "margin": either(none(), positive()),
         "targets": one_of("euclidean", "learned"),
-        "invaders": yes_or_no(),
+        "impostors": yes_or_no(),
         "n_jobs": job_count(),
     }
 
@@ -118,7 +118,7 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         push: float | None = None,
         margin: float | None = None,
         targets: str = "euclidean",
-        invaders: bool = True,
+        impostors: bool = True,
         n_jobs: int | None = None,
     ) -> None:
         self.metric = metric
@@ -126,7 +126,7 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         self.push = push
         self.margin = margin
         self.targets = targets
-        self.invaders = invaders
+        self.impostors = impostors
         self.n_jobs = n_jobs
 
     @fitting
@@ -163,7 +163,7 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         to_targets = _loops.pair_sqdist(
             np.ascontiguousarray(rows), anchors, targets.ravel(), n_jobs=self.n_jobs
         ).reshape(targets.shape)
-        self._euclidean_targets, self._invaders = self.targets == "euclidean", self.invaders
+        self._euclidean_targets, self._impostors = self.targets == "euclidean", self.impostors
         self._unit = 1.0
         if not hasattr(metric, "margin"):
             self._unit = float(np.median(to_targets)) or 1.0
@@ -200,7 +200,7 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
                 self._to_targets,
                 push=self._push,
                 margin=self._margin,
-                invaders=self._invaders,
+                impostors=self._impostors,
             )
 
         run_blocks(block, len(X), max(1, BLOCK_VALUES // len(self._rows)), self.n_jobs)

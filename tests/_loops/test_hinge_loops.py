@@ -58,35 +58,35 @@ def test_same_bits_for_any_number_of_threads():
 
 
 @pytest.mark.parametrize("loss", [Hinge(), SmoothedHinge(0.4)], ids=str)
-def test_group_hinges_are_the_losses_of_every_couple(loss):
-    width = getattr(loss, "width", 0.0)
+def test_group_hinges_are_the_losses_of_every_triplet(loss):
+    smoothing = getattr(loss, "smoothing", 0.0)
     near, near_start, far, far_start, margin, _ = group_case(40, 3)
-    value, near_slope, far_slope = np.zeros(40), np.zeros(len(near)), np.zeros(len(far))
+    value, near_derivative, far_derivative = np.zeros(40), np.zeros(len(near)), np.zeros(len(far))
     for group in range(40):
         for j in range(near_start[group], near_start[group + 1]):
             for k in range(far_start[group], far_start[group + 1]):
                 violation = np.array(margin + near[j] - far[k])
                 value[group] += loss.value(violation)
-                near_slope[j] += loss.derivative(violation)
-                far_slope[k] += loss.derivative(violation)
+                near_derivative[j] += loss.derivative(violation)
+                far_derivative[k] += loss.derivative(violation)
     assert value.any()
-    found = reference.group_hinges(near, near_start, far, far_start, margin, width)
-    assert_same(found, (value, near_slope, far_slope))
+    found = reference.group_hinges(near, near_start, far, far_start, margin, smoothing)
+    assert_same(found, (value, near_derivative, far_derivative))
 
 
 def test_bad_groups_get_a_sentence():
     near, far = np.zeros(2), np.zeros(4)
 
-    def hinges(near_start=(0, 2), far_start=(0, 4), margin=1.0, width=0.0):
+    def hinges(near_start=(0, 2), far_start=(0, 4), margin=1.0, smoothing=0.0):
         starts = (np.array(start, dtype=np.int64) for start in (near_start, far_start))
         near_start, far_start = starts
-        return _loops.group_hinges(near, near_start, far, far_start, margin, width)
+        return _loops.group_hinges(near, near_start, far, far_start, margin, smoothing)
 
     for words, call in [
         ("near_start must rise from 0 to 2", lambda: hinges(near_start=(0, 3))),
         ("far_start must rise from 0 to 4", lambda: hinges(far_start=(0, 5, 4))),
-        ("must be as long", lambda: hinges(far_start=(0, 1, 4))),
-        ("width at least 0", lambda: hinges(width=-1.0)),
+        ("must have the same length", lambda: hinges(far_start=(0, 1, 4))),
+        ("smoothing at least 0", lambda: hinges(smoothing=-1.0)),
     ]:
         with pytest.raises(ValueError, match=words):
             call()
@@ -96,9 +96,9 @@ def test_bad_groups_get_a_sentence():
 def test_native_groups_check_for_themselves():
     out, bounds = np.zeros(2), np.array([0, 2])
 
-    def hinges(near_start=bounds, far_start=bounds, value=out[:1], slope=out, end=1):
+    def hinges(near_start=bounds, far_start=bounds, value=out[:1], derivative=out, end=1):
         return _native.group_hinges(
-            out, near_start, out, far_start, 1.0, 0.0, 0, end, value, slope, out
+            out, near_start, out, far_start, 1.0, 0.0, 0, end, value, derivative, out
         )
 
     hinges()
@@ -109,14 +109,14 @@ def test_native_groups_check_for_themselves():
         (ValueError, lambda: hinges(near_start=bounds[:0])),
         (ValueError, lambda: hinges(near_start=np.array([0, 1, 2]))),
         (ValueError, lambda: hinges(value=out)),
-        (ValueError, lambda: hinges(slope=out[:1])),
+        (ValueError, lambda: hinges(derivative=out[:1])),
     ]:
         with pytest.raises(error):
             call()
 
 
 def energy_case(name, n_points, sizes, k, kind="random"):
-    """Distances and radii: random, on a grid (many equal), all equal, or of very different size."""
+    """Squared distances and radii: random, on a grid, all equal, or of very different size."""
     random = np.random.default_rng(len(sizes) + k)
     start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
@@ -128,10 +128,10 @@ def energy_case(name, n_points, sizes, k, kind="random"):
             return np.ones(shape)
         return values**8 if kind == "uneven" else values
 
-    distances = draw(n_points, start[-1])
-    shape = (n_points, len(sizes), k) if name == "invader_hinges" else (k, start[-1])
-    radii = draw(*shape)
-    return lambda: ((distances, start, radii), {})
+    sqdist = draw(n_points, start[-1])
+    shape = (n_points, len(sizes), k) if name == "anchor_hinges" else (k, start[-1])
+    sqradii = draw(*shape)
+    return lambda: ((sqdist, start, sqradii), {})
 
 
 SIZES = [(1, 1), (2, 1, 3), (70, 0, 200, 65), (3,) * 40]
@@ -139,7 +139,7 @@ SIZES = [(1, 1), (2, 1, 3), (70, 0, 200, 65), (3,) * 40]
 
 CASES = [
     (name, energy_case(name, n_points, sizes, k, kind))
-    for name in ("invader_hinges", "invaded_hinges")
+    for name in ("anchor_hinges", "impostor_hinges")
     for n_points, k in ((0, 1), (4, 1), (5, 3))
     for sizes in SIZES
     for kind in ("random", "grid", "equal", "uneven")
@@ -166,17 +166,17 @@ def test_native_energies_match_reference(name, case, instructions):
 
 @needs_native
 def test_bad_energies_are_refused():
-    distances, start = np.ones((2, 3)), np.array([0, 1, 3])
+    sqdist, start = np.ones((2, 3)), np.array([0, 1, 3])
     for wrong in ([0, 1, 2], [1, 1, 3], [0, 4, 3]):
-        for loop, radii in (
-            (compiled.invader_hinges, np.ones((2, 2, 1))),
-            (compiled.invaded_hinges, np.ones((1, 3))),
+        for loop, sqradii in (
+            (compiled.anchor_hinges, np.ones((2, 2, 1))),
+            (compiled.impostor_hinges, np.ones((1, 3))),
         ):
-            loop(distances, start, radii)
+            loop(sqdist, start, sqradii)
             with pytest.raises(ValueError, match="rise from 0 to the number of columns"):
-                loop(distances, np.array(wrong), radii)
-    for radii in (np.ones((1, 2, 1)), np.ones((2, 3, 1)), np.ones((2, 2, 0))):
-        with pytest.raises(ValueError, match="radii must have one row per row"):
-            compiled.invader_hinges(distances, start, radii)
-    with pytest.raises(ValueError, match="radii must have one column per column"):
-        compiled.invaded_hinges(distances, start, np.ones((1, 2)))
+                loop(sqdist, np.array(wrong), sqradii)
+    for sqradii in (np.ones((1, 2, 1)), np.ones((2, 3, 1)), np.ones((2, 2, 0))):
+        with pytest.raises(ValueError, match="sqradii must have one row per row"):
+            compiled.anchor_hinges(sqdist, start, sqradii)
+    with pytest.raises(ValueError, match="sqradii must have one column per column"):
+        compiled.impostor_hinges(sqdist, start, np.ones((1, 2)))

@@ -20,20 +20,20 @@ def sweep_case(d, scale=1.0):
     bounds = np.where(sign > 0, 0.5, 2.0) * d * scale**2
     return lambda: (
         (np.eye(d), V, sign, np.zeros(40), 1 / bounds),
-        {"share": 0.4, "softness": 1.5},
+        {"slack_weight": 2 / 3},
     )
 
 
-def margin_case(d, triplets, softness=0.0, top=0.7):
+def margin_case(d, triplets, curvature=0.0, upper_bound=0.7):
     random = np.random.default_rng(d)
     V = random.normal(size=(30, d))
     V[4] = 0
     n = 50
-    plus, minus = random.integers(30, size=(2, n))
-    minus[3] = plus[3]  # a matrix of zero
-    X = np.einsum("ni,nj->nij", V[plus], V[plus])
+    far, near = random.integers(30, size=(2, n))
+    near[3] = far[3]  # a matrix of zero
+    X = np.einsum("ni,nj->nij", V[far], V[far])
     if triplets:
-        X -= np.einsum("ni,nj->nij", V[minus], V[minus])
+        X -= np.einsum("ni,nj->nij", V[near], V[near])
     sign = np.ones(n) if triplets else np.where(np.arange(n) % 2, 1.0, -1.0)
     multipliers = 0.05 * random.random(n)
     M = np.einsum("n,nij->ij", multipliers * sign, X)
@@ -43,8 +43,13 @@ def margin_case(d, triplets, softness=0.0, top=0.7):
         return multipliers.copy(), np.zeros(n)
 
     return lambda: (
-        (M.copy(), V, plus, minus if triplets else None, sign, norms, *fresh(), order),
-        {"b": -0.5, "top": top, "softness": softness, "weight": 0.0 if triplets else 1.5},
+        (M.copy(), V, far, near if triplets else None, sign, norms, *fresh(), order),
+        {
+            "b": -0.5,
+            "upper_bound": upper_bound,
+            "curvature": curvature,
+            "penalty": 0.0 if triplets else 1.5,
+        },
     )
 
 
@@ -57,7 +62,7 @@ CASES = (
 
 
 def outcome(loop, case):
-    """Return everything that a loop says and leaves behind."""
+    """Return everything that a loop returns and changes."""
     args, options = case()
     found = loop(*args, **options)
     said = found if isinstance(found, tuple) else [] if found is None else [found]
@@ -77,27 +82,27 @@ def test_native_matches_reference(name, case, instructions):
 @pytest.mark.parametrize("triplets", [False, True])
 def test_a_margin_sweep_makes_each_multiplier_best_in_turn(triplets):
     """The dual objective, along one multiplier, has its maximum at the value that it gets."""
-    args, options = margin_case(3, triplets, softness=0.2)()
-    M, V, plus, minus, sign, _, multipliers, _, order = args
+    args, options = margin_case(3, triplets, curvature=0.2)()
+    M, V, far, near, sign, _, multipliers, _, order = args
     first = multipliers.copy()
-    X = np.einsum("ni,nj->nij", V[plus], V[plus])
+    X = np.einsum("ni,nj->nij", V[far], V[far])
     if triplets:
-        X = X - np.einsum("ni,nj->nij", V[minus], V[minus])
+        X = X - np.einsum("ni,nj->nij", V[near], V[near])
 
     def dual(values):
         A = np.einsum("n,nij->ij", values * sign, X)
         even = (values - first) @ sign
-        charged = options["b"] * even + options["weight"] * even**2 / 2
+        charged = options["b"] * even + options["penalty"] * even**2 / 2
         return values.sum() - 0.1 * (values**2).sum() - (A**2).sum() / 2 - charged
 
     b = reference.margin_sweep(*args[:-1], order[:1], **options)
     k = order[0]
-    for other in np.linspace(0, options["top"], 101):
+    for other in np.linspace(0, options["upper_bound"], 101):
         moved = multipliers.copy()
         moved[k] = other
         assert dual(moved) <= dual(multipliers) + 1e-12
     np.testing.assert_allclose(M, np.einsum("n,nij->ij", multipliers * sign, X), atol=1e-12)
-    expected = options["b"] + options["weight"] * float((multipliers - first) @ sign)
+    expected = options["b"] + options["penalty"] * float((multipliers - first) @ sign)
     assert b == pytest.approx(expected)
 
 
@@ -106,12 +111,12 @@ def test_bad_shapes_are_refused():
     floats = np.zeros(2)
     with pytest.raises(ValueError, match="M must be square"):
         compiled.bregman_sweep(
-            np.eye(3), np.zeros((2, 2)), floats, floats, floats, share=0.5, softness=1.0
+            np.eye(3), np.zeros((2, 2)), floats, floats, floats, slack_weight=1.0
         )
     args, options = margin_case(3, True)()
     with pytest.raises(IndexError, match="order must hold numbers of constraints"):
         compiled.margin_sweep(*args[:-1], np.array([50]), **options)
-    with pytest.raises(IndexError, match="plus and minus must be row numbers"):
+    with pytest.raises(IndexError, match="far and near must be row numbers"):
         compiled.margin_sweep(*args[:3], args[3] + 30, *args[4:], **options)
     with pytest.raises(ValueError, match="one value per constraint"):
         compiled.margin_sweep(*args[:5], floats, *args[6:], **options)

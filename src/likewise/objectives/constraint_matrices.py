@@ -237,9 +237,9 @@ class ConstraintSweeps:
             gradient,
             order,
             b=b,
-            top=upper_bound,
-            softness=curvature,
-            weight=penalty,
+            upper_bound=upper_bound,
+            curvature=curvature,
+            penalty=penalty,
         )
 
 

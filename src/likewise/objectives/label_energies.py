@@ -52,7 +52,7 @@ def label_energies(
     *,
     push: float,
     margin: float,
-    invaders: bool = True,
+    impostors: bool = True,
     from_rows: Callable[[int], FloatArray] | None = None,
 ) -> FloatArray:
     """Return the LMNN energy of every label for a block of points.
@@ -69,7 +69,7 @@ def label_energies(
         Squared distances of the training rows to their targets.
     push, margin : float
         The weight of the push, and the margin.
-    invaders : bool
+    impostors : bool
         Whether the training rows inside the margin of a point count.
     from_rows : callable, optional
         Squared distances from the training rows to the points if these had a given label, shape
@@ -92,14 +92,14 @@ def label_energies(
     sqdist = sqdist.reshape(n_points, n_classes, k)  # D(t, j)
     sqradii = np.ascontiguousarray(to_targets.T + margin)
     if from_rows is None:
-        push_loss = _sum_over_other_classes(_loops.invaded_hinges(to_rows, class_start, sqradii))
+        push_loss = _sum_over_other_classes(_loops.impostor_hinges(to_rows, class_start, sqradii))
     else:
         push_loss = np.empty((n_points, n_classes))
         for label in range(n_classes):
-            class_loss = _loops.invaded_hinges(from_rows(label), class_start, sqradii)
+            class_loss = _loops.impostor_hinges(from_rows(label), class_start, sqradii)
             push_loss[:, label] = np.delete(class_loss, label, axis=1).sum(axis=1)
-    if invaders:
-        push_loss += _loops.invader_hinges(to_rows, class_start, sqdist + margin)
+    if impostors:
+        push_loss += _loops.anchor_hinges(to_rows, class_start, sqdist + margin)
     return np.asarray((1 - push) * sqdist.sum(axis=2) + push * push_loss)
 
 

@@ -54,8 +54,7 @@ class LogDetProblem:
             self.sign,
             self.multipliers,
             self.reciprocals,
-            share=self.slack_weight / (self.slack_weight + 1),
-            softness=1 / self.slack_weight,
+            slack_weight=self.slack_weight,
         )
 
     def value(self, M: Array) -> float:

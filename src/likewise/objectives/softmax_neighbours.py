@@ -234,7 +234,7 @@ class SoftmaxNeighbours:
                 if screen is None:
                     weights = np.matmul(Z[rows], Z.T, out=block)
                     found = _loops.softmax_rows(
-                        weights, sqnorm, *labelled, by_sample, gains=same_class
+                        weights, sqnorm, *labelled, by_sample, probability_gradient=same_class
                     )
                     by_anchor[part] = weights @ vectors
                     if anchor_sums is not None:
@@ -249,7 +249,7 @@ class SoftmaxNeighbours:
                         by_sample,
                         by_anchor[part],
                         anchor_sums,
-                        gains=same_class,
+                        probability_gradient=same_class,
                     )
                 log_partition[part], probability[part] = found
             return by_sample, anchor_sums

@@ -60,7 +60,7 @@ def test_one_thread_is_one_thread(name, monkeypatch):
     ("model", "changes"),
     [
         (lw.EnergyClassifier(lw.RCA(), n_neighbors=2), {"push": 0.9, "n_neighbors": 1}),
-        (lw.EnergyClassifier(lw.RCA()), {"margin": 5.0, "targets": "learned", "invaders": False}),
+        (lw.EnergyClassifier(lw.RCA()), {"margin": 5.0, "targets": "learned", "impostors": False}),
         (lw.MultiMetricLMNN(2), {"push": 0.9, "margin": 5.0, "n_neighbors": 1, "clusters": 2}),
     ],
     ids=str,

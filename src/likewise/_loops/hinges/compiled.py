@@ -16,33 +16,35 @@ def group_hinges(
     far: FloatArray,
     far_start: IndexArray,
     margin: float,
-    width: float,
+    smoothing: float,
     *,
     n_jobs: int | None = None,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """See `likewise._loops.hinges.reference.group_hinges`."""
-    check_groups(near, near_start, far, far_start, margin, width)
-    value, near_slope, far_slope = (np.empty(n) for n in (len(near_start) - 1, len(near), len(far)))
+    check_groups(near, near_start, far, far_start, margin, smoothing)
+    value, near_derivative, far_derivative = (
+        np.empty(n) for n in (len(near_start) - 1, len(near), len(far))
+    )
 
     def block(start: int, stop: int) -> None:
         _native.group_hinges(
-            *(near, near_start, far, far_start, margin, width),
-            *(start, stop, value, near_slope, far_slope),
+            *(near, near_start, far, far_start, margin, smoothing),
+            *(start, stop, value, near_derivative, far_derivative),
         )
 
     run_blocks(block, len(value), _GROUP_BLOCK, n_jobs)
-    return value, near_slope, far_slope
+    return value, near_derivative, far_derivative
 
 
-def invader_hinges(distances: FloatArray, class_start: IndexArray, radii: FloatArray) -> FloatArray:
-    """See `likewise._loops.hinges.reference.invader_hinges`."""
-    out = np.empty((len(distances), len(class_start) - 1))
-    _native.invader_hinges(distances, class_start, radii, out)
+def anchor_hinges(sqdist: FloatArray, class_start: IndexArray, sqradii: FloatArray) -> FloatArray:
+    """See `likewise._loops.hinges.reference.anchor_hinges`."""
+    out = np.empty((len(sqdist), len(class_start) - 1))
+    _native.anchor_hinges(sqdist, class_start, sqradii, out)
     return out
 
 
-def invaded_hinges(distances: FloatArray, class_start: IndexArray, radii: FloatArray) -> FloatArray:
-    """See `likewise._loops.hinges.reference.invaded_hinges`."""
-    out = np.empty((len(distances), len(class_start) - 1))
-    _native.invaded_hinges(distances, class_start, radii, out)
+def impostor_hinges(sqdist: FloatArray, class_start: IndexArray, sqradii: FloatArray) -> FloatArray:
+    """See `likewise._loops.hinges.reference.impostor_hinges`."""
+    out = np.empty((len(sqdist), len(class_start) - 1))
+    _native.impostor_hinges(sqdist, class_start, sqradii, out)
     return out

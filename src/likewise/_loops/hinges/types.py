@@ -1,4 +1,4 @@
-"""What the loops over hinge losses refuse, whichever way they are computed."""
+"""Argument checks of the loops over hinge losses."""
 
 import numpy as np
 
@@ -12,9 +12,9 @@ def check_groups(
     far: FloatArray,
     far_start: IndexArray,
     margin: float,
-    width: float,
+    smoothing: float,
 ) -> None:
-    """Refuse groups that do not cut up their pairs, and hinges that have no meaning."""
+    """Raise unless the groups partition their pairs, and margin and smoothing are valid."""
     for name, values, start in (("near", near, near_start), ("far", far, far_start)):
         check_vector(name, values, np.float64)
         check_vector(f"{name}_start", start, np.int64)
@@ -25,10 +25,11 @@ def check_groups(
             )
     if len(near_start) != len(far_start):
         raise ValueError(
-            f"near_start and far_start must be as long, but have {len(near_start)} and "
+            f"near_start and far_start must have the same length, but have {len(near_start)} and "
             f"{len(far_start)}."
         )
-    if not (np.isfinite(margin) and 0 <= width < np.inf):
+    if not (np.isfinite(margin) and 0 <= smoothing < np.inf):
         raise ValueError(
-            f"margin must be finite and width at least 0, but they are {margin} and {width}."
+            "margin must be finite and smoothing at least 0, but they are "
+            f"{margin} and {smoothing}."
         )

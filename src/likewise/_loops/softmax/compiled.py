@@ -13,49 +13,57 @@ def softmax_rows(
     products: FloatArray,
     sqnorm: FloatArray,
     anchors: IndexArray,
-    own_start: IndexArray,
-    own_stop: IndexArray,
-    columns: FloatArray,
+    class_start: IndexArray,
+    class_stop: IndexArray,
+    column_sums: FloatArray,
     *,
-    gains: bool,
+    probability_gradient: bool,
 ) -> Softmax:
     """See `likewise._loops.softmax.reference.softmax_rows`."""
-    log_sums, own_shares = np.empty(len(anchors)), np.empty(len(anchors))
+    log_sums, same_class_probability = np.empty(len(anchors)), np.empty(len(anchors))
     _native.softmax_rows(
-        products, sqnorm, anchors, own_start, own_stop, gains, log_sums, own_shares, columns
+        products,
+        sqnorm,
+        anchors,
+        class_start,
+        class_stop,
+        probability_gradient,
+        log_sums,
+        same_class_probability,
+        column_sums,
     )
-    return Softmax(log_sums, own_shares)
+    return Softmax(log_sums, same_class_probability)
 
 
 def near_softmax(
-    screen: Float32Array,
-    slack: float,
+    approx_sqdist: Float32Array,
+    error_bound: float,
     points: FloatArray,
-    summed: FloatArray,
+    summands: FloatArray,
     anchors: IndexArray,
-    own_start: IndexArray,
-    own_stop: IndexArray,
-    columns: FloatArray,
-    sums: FloatArray,
-    returned: FloatArray | None,
+    class_start: IndexArray,
+    class_stop: IndexArray,
+    column_sums: FloatArray,
+    weighted_sums: FloatArray,
+    anchor_sums: FloatArray | None,
     *,
-    gains: bool,
+    probability_gradient: bool,
 ) -> Softmax:
     """See `likewise._loops.softmax.reference.near_softmax`."""
-    log_sums, own_shares = np.empty(len(anchors)), np.empty(len(anchors))
+    log_sums, same_class_probability = np.empty(len(anchors)), np.empty(len(anchors))
     _native.near_softmax(
-        screen,
-        slack,
+        approx_sqdist,
+        error_bound,
         points,
-        summed,
+        summands,
         anchors,
-        own_start,
-        own_stop,
-        gains,
+        class_start,
+        class_stop,
+        probability_gradient,
         log_sums,
-        own_shares,
-        columns,
-        sums,
-        returned,
+        same_class_probability,
+        column_sums,
+        weighted_sums,
+        anchor_sums,
     )
-    return Softmax(log_sums, own_shares)
+    return Softmax(log_sums, same_class_probability)

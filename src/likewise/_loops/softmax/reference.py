@@ -12,29 +12,30 @@ def softmax_rows(
     products: FloatArray,
     sqnorm: FloatArray,
     anchors: IndexArray,
-    own_start: IndexArray,
-    own_stop: IndexArray,
-    columns: FloatArray,
+    class_start: IndexArray,
+    class_stop: IndexArray,
+    column_sums: FloatArray,
     *,
-    gains: bool,
+    probability_gradient: bool,
 ) -> Softmax:
-    """Turn inner products of some points with all into the probabilities to be picked.
+    """Replace inner products of anchors with all points by softmax weights.
 
-    Point ``i = anchors[r]`` of row r picks another point j with a probability ``p_ij`` in
-    proportion to ``exp(-‖z_i - z_j‖²)``; what is e⁻⁴⁰ of the largest or less counts as nothing.
+    Anchor ``i = anchors[r]`` of row r picks another point j with probability ``p_ij`` proportional
+    to ``exp(-‖z_i - z_j‖²)``; probabilities of e⁻⁴⁰ times the largest or less count as 0.
 
     Parameters
     ----------
     products : float64 array of shape (m, n), C-contiguous
-        ``z_i · z_j``; changed into weights: ``p_ij``, or for `gains` the slope of the own share
-        in ``-‖z_i - z_j‖²``, which is ``p_ij ([same class] - own share)``.
+        ``z_i · z_j``; replaced by the weights.
     sqnorm : float64 array of shape (n,)
         ``‖z_j‖²``.
-    anchors, own_start, own_stop : int64 arrays of shape (m,)
-        The point of each row, and the range of the points of its class.
-    columns : float64 array of shape (n,)
-        The weights of each column are added to it.
-    gains : bool
+    anchors, class_start, class_stop : int64 arrays of shape (m,)
+        The anchor of each row, and the range of the points of its class.
+    column_sums : float64 array of shape (n,)
+        The sum of the weights of each column is added to it.
+    probability_gradient : bool
+        Weights are gradients with respect to ``-‖z_i - z_j‖²``. True: of the same-class probability
+        ``p_i``, which is ``p_ij ([same class] - p_i)``. False: of the log sum, which is ``p_ij``.
 
     Returns
     -------
@@ -44,58 +45,59 @@ def softmax_rows(
     distances[np.arange(len(anchors)), anchors] = np.inf
     least = distances.min(axis=1, keepdims=True)
     exponents = least - distances
-    shares = np.where(exponents >= -NEGLIGIBLE, np.exp(exponents), 0.0)
-    total = shares.sum(axis=1, keepdims=True)
-    shares /= total
+    p = np.where(exponents >= -NEGLIGIBLE, np.exp(exponents), 0.0)
+    total = p.sum(axis=1, keepdims=True)
+    p /= total
     place = np.arange(products.shape[1])
-    same = (place >= own_start[:, None]) & (place < own_stop[:, None])
-    own = np.where(same, shares, 0.0).sum(axis=1)
-    outside = np.where(same, 0.0, shares).sum(axis=1)
-    products[:] = shares
-    if gains:
-        # 1 - own share as the sum of the others: it keeps its digits where it is small.
+    same = (place >= class_start[:, None]) & (place < class_stop[:, None])
+    own = np.where(same, p, 0.0).sum(axis=1)
+    outside = np.where(same, 0.0, p).sum(axis=1)
+    products[:] = p
+    if probability_gradient:
+        # 1 - p_i as the sum over other classes, which is precise where it is small.
         products *= np.where(same, outside[:, None], -own[:, None])
-    columns += products.sum(axis=0)
+    column_sums += products.sum(axis=0)
     log_sums = np.log(total[:, 0]) - least[:, 0]
     return Softmax(log_sums, own)
 
 
 def near_softmax(
-    screen: Float32Array,
-    slack: float,
+    approx_sqdist: Float32Array,
+    error_bound: float,
     points: FloatArray,
-    summed: FloatArray,
+    summands: FloatArray,
     anchors: IndexArray,
-    own_start: IndexArray,
-    own_stop: IndexArray,
-    columns: FloatArray,
-    sums: FloatArray,
-    returned: FloatArray | None,
+    class_start: IndexArray,
+    class_stop: IndexArray,
+    column_sums: FloatArray,
+    weighted_sums: FloatArray,
+    anchor_sums: FloatArray | None,
     *,
-    gains: bool,
+    probability_gradient: bool,
 ) -> Softmax:
-    """Do what `softmax_rows` and two products do, for rows of which few others count.
+    """Compute `softmax_rows` and two products of its weights where most are negligible.
 
     Parameters
     ----------
-    screen : float32 array of shape (m, n), C-contiguous
-        ``‖z_i - z_j‖²`` up to a constant of the row, roughly. The anchors' own entries are changed.
-    slack : float
-        By how much the difference of two entries of a row may be wrong. What is farther than the
-        nearest by this and more than is negligible is not looked at.
+    approx_sqdist : float32 array of shape (m, n), C-contiguous
+        ``‖z_i - z_j‖²`` plus a constant per row, approximately. The entries of the anchors
+        themselves are overwritten.
+    error_bound : float
+        The largest error of the difference of two entries of a row. Points that are certainly
+        negligible, going by it, are skipped.
     points : float64 array of shape (n, k), C-contiguous
         z.
-    summed : float64 array of shape (n, d), C-contiguous
-    anchors, own_start, own_stop : int64 arrays of shape (m,)
-        The point of each row, and the range of the points of its class.
-    columns : float64 array of shape (n,)
-        The weights of each column are added to it.
-    sums : float64 array of shape (m, d), C-contiguous
-        Becomes ``weights @ summed``.
-    returned : float64 array of shape (n, k), C-contiguous, or None
+    summands : float64 array of shape (n, d), C-contiguous
+    anchors, class_start, class_stop : int64 arrays of shape (m,)
+        The anchor of each row, and the range of the points of its class.
+    column_sums : float64 array of shape (n,)
+        The sum of the weights of each column is added to it.
+    weighted_sums : float64 array of shape (m, d), C-contiguous
+        Becomes ``weights @ summands``.
+    anchor_sums : float64 array of shape (n, k), C-contiguous, or None
         ``weights.T @ points[anchors]`` is added to it.
-    gains : bool
-        Which weights: see `softmax_rows`.
+    probability_gradient : bool
+        Which weights to use: see `softmax_rows`.
 
     Returns
     -------
@@ -103,24 +105,32 @@ def near_softmax(
     """
     parts = []
     for r, i in enumerate(anchors):
-        screen[r, i] = np.nan
-        near = np.flatnonzero(screen[r] <= np.nanmin(screen[r]) + (NEGLIGIBLE + slack))
-        # The anchor, and then those that count: their own class is still a range.
+        approx_sqdist[r, i] = np.nan
+        near = np.flatnonzero(
+            approx_sqdist[r] <= np.nanmin(approx_sqdist[r]) + (NEGLIGIBLE + error_bound)
+        )
+        # The anchor, then the points that count: those of its class are still a range.
         place = np.concatenate([[i], near])
-        first, last = 1 + np.searchsorted(near, [own_start[r], own_stop[r]])
+        first, last = 1 + np.searchsorted(near, [class_start[r], class_stop[r]])
         differences = points[place] - points[i]
         sqnorm = np.einsum("ij,ij->i", differences, differences)
         weights, here = np.zeros((1, len(place))), np.zeros(1, dtype=np.int64)
         parts.append(
             softmax_rows(
-                weights, sqnorm, here, first + here, last + here, np.zeros(len(place)), gains=gains
+                weights,
+                sqnorm,
+                here,
+                first + here,
+                last + here,
+                np.zeros(len(place)),
+                probability_gradient=probability_gradient,
             )
         )
-        columns[place] += weights[0]
-        sums[r] = weights[0] @ summed[place]
-        if returned is not None:
-            returned[place] += np.outer(weights[0], points[i])
+        column_sums[place] += weights[0]
+        weighted_sums[r] = weights[0] @ summands[place]
+        if anchor_sums is not None:
+            anchor_sums[place] += np.outer(weights[0], points[i])
     return Softmax(
         np.concatenate([part.log_sums for part in parts]),
-        np.concatenate([part.own_shares for part in parts]),
+        np.concatenate([part.same_class_probability for part in parts]),
     )

@@ -1,4 +1,4 @@
-"""What the loops of batch learners return, whichever way they are computed."""
+"""What the softmax loops return."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from typing import NamedTuple
 
 from likewise._runtime.arrays import FloatArray
 
-NEGLIGIBLE = 40.0  # exp of minus this, in units of the largest, counts as nothing
+NEGLIGIBLE = 40.0  # probabilities below exp(-NEGLIGIBLE) times the largest count as 0
 
 
 class Softmax(NamedTuple):
-    """What a block of softmax rows says, besides the weights that it leaves behind.
+    """The results for a block of anchors, besides the weights that are written in place.
 
     Attributes
     ----------
     log_sums : float64 array of shape (m,)
-        ``log Σ_j exp(-‖z_i - z_j‖²)`` over the others.
-    own_shares : float64 array of shape (m,)
-        The probability that the point picks one of its own class.
+        ``log Σ_j exp(-‖z_i - z_j‖²)`` over all j ≠ i.
+    same_class_probability : float64 array of shape (m,)
+        The probability that the anchor picks a point of its own class.
     """
 
     log_sums: FloatArray
-    own_shares: FloatArray
+    same_class_probability: FloatArray

@@ -11,34 +11,45 @@ def bregman_sweep(
     V: FloatArray,
     sign: FloatArray,
     multipliers: FloatArray,
-    reciprocals: FloatArray,
+    inverse_bounds: FloatArray,
     *,
-    share: float,
-    softness: float,
+    slack_weight: float,
 ) -> None:
     """See `likewise._loops.sweeps.reference.bregman_sweep`."""
-    _native.bregman_sweep(M, V, sign, share, softness, multipliers, reciprocals)
+    _native.bregman_sweep(M, V, sign, slack_weight, multipliers, inverse_bounds)
 
 
 def margin_sweep(
     M: FloatArray,
     V: FloatArray,
-    plus: IndexArray,
-    minus: IndexArray | None,
+    far: IndexArray,
+    near: IndexArray | None,
     sign: FloatArray,
-    curvature: FloatArray,
+    squared_norms: FloatArray,
     multipliers: FloatArray,
-    slopes: FloatArray,
+    gradient: FloatArray,
     order: IndexArray,
     *,
     b: float,
-    top: float,
-    softness: float,
-    weight: float,
+    upper_bound: float,
+    curvature: float,
+    penalty: float,
 ) -> float:
     """See `likewise._loops.sweeps.reference.margin_sweep`."""
     return float(
         _native.margin_sweep(
-            M, V, plus, minus, sign, curvature, multipliers, slopes, order, b, top, softness, weight
+            M,
+            V,
+            far,
+            near,
+            sign,
+            squared_norms,
+            multipliers,
+            gradient,
+            order,
+            b,
+            upper_bound,
+            curvature,
+            penalty,
         )
     )

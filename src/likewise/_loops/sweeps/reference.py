@@ -12,77 +12,78 @@ def bregman_sweep(
     V: FloatArray,
     sign: FloatArray,
     multipliers: FloatArray,
-    reciprocals: FloatArray,
+    inverse_bounds: FloatArray,
     *,
-    share: float,
-    softness: float,
+    slack_weight: float,
 ) -> None:
-    """Project M on each constraint on a squared distance in turn, once.
+    """Project M onto each constraint on a squared distance in turn, once: a sweep of ITML.
 
     Parameters
     ----------
     M : float64 array of shape (d, d)
-        Positive definite; changed, as are `multipliers` and `reciprocals`.
+        Positive definite; updated, as are `multipliers` and `inverse_bounds`.
     V : float64 array of shape (n, d), C-contiguous
-        The differences that constraints are about.
+        The difference of the two samples of each constraint.
     sign : float64 array of shape (n,)
-        1 where ``vᵀMv`` should be at most its bound, -1 where at least.
-    multipliers, reciprocals : float64 arrays of shape (n,)
-        The dual variable of each constraint, and 1 / its slackened bound.
-    share, softness : float
-        ``γ/(γ + 1)`` and ``1/γ`` for slack weight γ.
+        1 if ``vᵀMv`` is to be at most its bound, -1 if at least.
+    multipliers, inverse_bounds : float64 arrays of shape (n,)
+        The dual variable of each constraint, and 1 over its bound with slack.
+    slack_weight : float
+        The weight γ of the slack.
     """
     for k, (v, y) in enumerate(zip(V, sign, strict=True)):
         w = M @ v
         p = float(v @ w)
         if not p > 0:
             continue
-        alpha = min(multipliers[k], y * share * (1 / p - reciprocals[k]))
+        unbounded = y * (slack_weight / (slack_weight + 1)) * (1 / p - inverse_bounds[k])
+        alpha = min(multipliers[k], unbounded)
         multipliers[k] -= alpha
-        reciprocals[k] += y * alpha * softness
+        inverse_bounds[k] += y * alpha * (1 / slack_weight)
         M += (y * alpha / (1 - y * alpha * p)) * np.outer(w, w)
 
 
 def margin_sweep(
     M: FloatArray,
     V: FloatArray,
-    plus: IndexArray,
-    minus: IndexArray | None,
+    far: IndexArray,
+    near: IndexArray | None,
     sign: FloatArray,
-    curvature: FloatArray,
+    squared_norms: FloatArray,
     multipliers: FloatArray,
-    slopes: FloatArray,
+    gradient: FloatArray,
     order: IndexArray,
     *,
     b: float,
-    top: float,
-    softness: float,
-    weight: float,
+    upper_bound: float,
+    curvature: float,
+    penalty: float,
 ) -> float:
-    """Make the multipliers of large-margin constraints best one by one, once.
+    """Optimise the multipliers of large-margin constraints one by one: dual coordinate ascent.
 
-    Constraint l is about ``X = vvᵀ`` of a row v of `V`, for triplets less that of another row. It
-    wants ``h(⟨M, X⟩ + b) ≥ 1``; M is to stay the sum of all ``λhX``, and b a constant plus
-    `weight` times the sum of all ``λh``.
+    A constraint is ``h(⟨M, X⟩ + b) ≥ 1`` with ``X = uuᵀ`` for a pair and ``X = uuᵀ − vvᵀ`` for a
+    triplet, u and v being rows of `V`. M stays the sum of all ``λhX``, and b a constant plus
+    `penalty` times the sum of all ``λh``.
 
     Parameters
     ----------
     M : float64 array of shape (d, d)
-        Symmetric; changed, as are `multipliers` and `slopes`.
+        Symmetric; updated, as are `multipliers` and `gradient`.
     V : float64 array of shape (n_differences, d), C-contiguous
         The differences.
-    plus, minus : int64 arrays of shape (n,)
-        Rows of `V`, one a constraint; `minus` is None for pairs.
-    sign, curvature : float64 arrays of shape (n,)
+    far, near : int64 arrays of shape (n,)
+        The rows u and v of each constraint; `near` is None for pairs.
+    sign, squared_norms : float64 arrays of shape (n,)
         The h, and ``‖X‖²``.
-    multipliers, slopes : float64 arrays of shape (n,)
-        The λ; and what the dual objective loses by a little more of λ, for constraints visited.
+    multipliers, gradient : float64 arrays of shape (n,)
+        The λ, and the gradient of the negative dual objective at the constraints visited.
     order : int64 array
         The constraints to visit.
     b : float
-        The threshold's b at the start.
-    top, softness, weight : float
-        The largest λ; the curvature that the loss has of itself; how fast b follows ``Σ λh``.
+        The intercept at the start.
+    upper_bound, curvature, penalty : float
+        The largest λ; the second derivative of the loss's conjugate term in λ; the weight of
+        ``½(Σ λh)²``, of which b is the derivative.
 
     Returns
     -------
@@ -90,17 +91,17 @@ def margin_sweep(
         The new b.
     """
     for k in order:
-        v = V[plus[k]]
-        w = None if minus is None else V[minus[k]]
+        v = V[far[k]]
+        w = None if near is None else V[near[k]]
         q = float(v @ M @ v) - (0.0 if w is None else float(w @ M @ w))
-        slopes[k] = sign[k] * (q + b) - 1 + softness * multipliers[k]
-        down = curvature[k] + softness + weight
-        if not down > 0:
+        gradient[k] = sign[k] * (q + b) - 1 + curvature * multipliers[k]
+        second_derivative = squared_norms[k] + curvature + penalty
+        if not second_derivative > 0:
             continue
-        after = min(max(multipliers[k] - slopes[k] / down, 0.0), top)
+        after = min(max(multipliers[k] - gradient[k] / second_derivative, 0.0), upper_bound)
         change = (after - multipliers[k]) * sign[k]
         multipliers[k] = after
-        b += change * weight
+        b += change * penalty
         M += change * np.outer(v, v)
         if w is not None:
             M -= change * np.outer(w, w)

@@ -1,6 +1,8 @@
-// By how much rows are inside of the margins of a point, and the point inside of theirs.
+// Hinge losses in the energy of a labelling: of the triplets in which a new point is the anchor, and
+// of those in which it is the impostor.
 //
-// Rows of a class stand side by side: class g is the range class_start[g] to class_start[g + 1].
+// Training rows are sorted by class: class g is the range class_start[g] to class_start[g + 1]. A
+// squared radius is the squared distance of an anchor to a target, plus the margin.
 #pragma once
 
 #include <algorithm>
@@ -14,16 +16,16 @@ namespace likewise {
 
 constexpr int kRowsAtOnce = 64;
 
-// Sorted radii, and the number of those that a distance is not inside of, mostly by one look: the
-// range is cut into buckets, and each knows how many radii lie in those before it. The function that
-// gives the bucket never falls as its argument grows, so this is exact whatever its rounding.
+// Sorted squared radii, with a table to find the number of those that are at most a distance, mostly
+// in one step: the range is cut into buckets, and each knows how many radii lie in those before it.
+// The bucket is a monotone function of the distance, so the table is exact whatever its rounding.
 struct SortedRadii {
-    std::vector<double> radii;  // with infinity after the last
+    std::vector<double> sqradii;  // with infinity after the last
     std::vector<int32_t> owner, first;
     double low = 0, per_unit = 0, last_bucket = 0;
 
     explicit SortedRadii(int64_t n_radii)
-        : radii(n_radii + 1), owner(n_radii), first(4 * n_radii + 1),
+        : sqradii(n_radii + 1), owner(n_radii), first(4 * n_radii + 1),
           last_bucket(static_cast<double>(4 * n_radii - 1)) {}
 
     LIKEWISE_INLINE int32_t bucket(double x) const {
@@ -32,7 +34,7 @@ struct SortedRadii {
         return static_cast<int32_t>(place > 0 ? place : 0);
     }
 
-    // values[q] is a radius of label q / k.
+    // values[q] is a squared radius of label q / k.
     void sort(const double* values, int64_t k) {
         const int64_t n = static_cast<int64_t>(owner.size());
         for (int64_t q = 0; q < n; ++q) owner[q] = static_cast<int32_t>(q);
@@ -40,36 +42,37 @@ struct SortedRadii {
             return values[a] < values[b] || (values[a] == values[b] && a < b);
         });
         for (int64_t q = 0; q < n; ++q) {
-            radii[q] = values[owner[q]];
+            sqradii[q] = values[owner[q]];
             owner[q] /= static_cast<int32_t>(k);
         }
-        radii[n] = std::numeric_limits<double>::infinity();
-        low = radii[0];
-        const double range = radii[n - 1] - low;
+        sqradii[n] = std::numeric_limits<double>::infinity();
+        low = sqradii[0];
+        const double range = sqradii[n - 1] - low;
         per_unit = range > 1e-300 ? (last_bucket + 1) / range : 0;
         std::fill(first.begin(), first.end(), 0);
-        for (int64_t q = 0; q < n; ++q) ++first[bucket(radii[q]) + 1];
+        for (int64_t q = 0; q < n; ++q) ++first[bucket(sqradii[q]) + 1];
         for (size_t b = 1; b < first.size(); ++b) first[b] += first[b - 1];
     }
 };
 
-// How many distances, and their sum. There are two for each radius, taken in turn, so that equal
-// neighbours need not wait for each other.
+// A number of distances, and their sum. There are two tallies per radius, used in turn, so that
+// successive distances with the same radius need not wait for each other.
 using Tally = double __attribute__((vector_size(16)));
 
-// out[t, c] = sum over the k radii r of label c of [r - distances[t, l]]_+, l of other classes.
-LIKEWISE_INLINE void invader_hinges_body(const double* distances, int64_t m, int64_t n,
+// Point t as the anchor: out[t, c] is the sum over the k squared radii r that t has with label c, and
+// over the rows l of other classes, of [r - sqdist[t, l]]_+.
+LIKEWISE_INLINE void anchor_hinges_body(const double* sqdist, int64_t m, int64_t n,
                                          const int64_t* class_start, int64_t n_classes,
-                                         const double* radii, int64_t k, double* out) {
+                                         const double* sqradii, int64_t k, double* out) {
     const int64_t n_radii = n_classes * k;
     SortedRadii sorted(n_radii);
     std::vector<Tally> below(2 * (n_radii + 1));
     int32_t bucket[kRowsAtOnce];
     for (int64_t t = 0; t < m; ++t) {
-        const double* row = distances + t * n;
+        const double* row = sqdist + t * n;
         double* cost = out + t * n_classes;
         std::fill(cost, cost + n_classes, 0.0);
-        sorted.sort(radii + t * n_radii, k);
+        sorted.sort(sqradii + t * n_radii, k);
         for (int64_t g = 0; g < n_classes; ++g) {
             std::fill(below.begin(), below.end(), Tally{});
             for (int64_t l = class_start[g]; l < class_start[g + 1]; l += kRowsAtOnce) {
@@ -78,39 +81,40 @@ LIKEWISE_INLINE void invader_hinges_body(const double* distances, int64_t m, int
                 for (int64_t j = 0; j < length; ++j) {
                     const double distance = row[l + j];
                     int32_t slot = sorted.first[bucket[j]];
-                    slot += sorted.radii[slot] <= distance;  // a branch would be a guess
-                    slot += sorted.radii[slot] <= distance;
-                    while (sorted.radii[slot] <= distance) ++slot;
+                    slot += sorted.sqradii[slot] <= distance;  // without a branch, which could not be predicted
+                    slot += sorted.sqradii[slot] <= distance;
+                    while (sorted.sqradii[slot] <= distance) ++slot;
                     below[2 * slot + (j & 1)] += Tally{1, distance};
                 }
             }
-            Tally all{};  // what is inside of a radius is inside of all larger ones
+            Tally all{};  // a row inside a radius is inside all larger ones
             for (int64_t q = 0; q < n_radii; ++q) {
                 all += below[2 * q] + below[2 * q + 1];
-                const double inside = std::max(sorted.radii[q] * all[0] - all[1], 0.0);
+                const double inside = std::max(sorted.sqradii[q] * all[0] - all[1], 0.0);
                 cost[sorted.owner[q]] += sorted.owner[q] == g ? 0.0 : inside;
             }
         }
     }
 }
-LIKEWISE_DISPATCH(void, invader_hinges,
-                  (const double* distances, int64_t m, int64_t n, const int64_t* class_start,
-                   int64_t n_classes, const double* radii, int64_t k, double* out),
-                  (distances, m, n, class_start, n_classes, radii, k, out))
+LIKEWISE_DISPATCH(void, anchor_hinges,
+                  (const double* sqdist, int64_t m, int64_t n, const int64_t* class_start,
+                   int64_t n_classes, const double* sqradii, int64_t k, double* out),
+                  (sqdist, m, n, class_start, n_classes, sqradii, k, out))
 
-// out[t, g] = sum over rows i of class g and j < k of [radii[j, i] - distances[t, i]]_+.
-LIKEWISE_INLINE void invaded_hinges_body(const double* distances, int64_t m, int64_t n,
+// Point t as the impostor: out[t, g] is the sum over the rows i of class g and over j < k of
+// [sqradii[j, i] - sqdist[t, i]]_+.
+LIKEWISE_INLINE void impostor_hinges_body(const double* sqdist, int64_t m, int64_t n,
                                          const int64_t* class_start, int64_t n_classes,
-                                         const double* radii, int64_t k, double* out) {
+                                         const double* sqradii, int64_t k, double* out) {
     for (int64_t t = 0; t < m; ++t) {
-        const double* row = distances + t * n;
+        const double* row = sqdist + t * n;
         for (int64_t g = 0; g < n_classes; ++g) {
             double lanes[kRowsAtOnce] = {};
             double rest = 0;
             int64_t i = class_start[g];
             for (; i + kRowsAtOnce <= class_start[g + 1]; i += kRowsAtOnce) {
                 for (int64_t j = 0; j < k; ++j) {
-                    const double* radius = radii + j * n + i;
+                    const double* radius = sqradii + j * n + i;
                     for (int l = 0; l < kRowsAtOnce; ++l) {
                         const double inside = radius[l] - row[i + l];
                         lanes[l] += inside > 0 ? inside : 0;
@@ -118,18 +122,18 @@ LIKEWISE_INLINE void invaded_hinges_body(const double* distances, int64_t m, int
                 }
             }
             for (; i < class_start[g + 1]; ++i) {
-                for (int64_t j = 0; j < k; ++j) rest += std::max(radii[j * n + i] - row[i], 0.0);
+                for (int64_t j = 0; j < k; ++j) rest += std::max(sqradii[j * n + i] - row[i], 0.0);
             }
-            for (int width = kRowsAtOnce / 2; width; width /= 2) {
-                for (int l = 0; l < width; ++l) lanes[l] += lanes[l + width];
+            for (int half = kRowsAtOnce / 2; half; half /= 2) {
+                for (int l = 0; l < half; ++l) lanes[l] += lanes[l + half];
             }
             out[t * n_classes + g] = lanes[0] + rest;
         }
     }
 }
-LIKEWISE_DISPATCH(void, invaded_hinges,
-                  (const double* distances, int64_t m, int64_t n, const int64_t* class_start,
-                   int64_t n_classes, const double* radii, int64_t k, double* out),
-                  (distances, m, n, class_start, n_classes, radii, k, out))
+LIKEWISE_DISPATCH(void, impostor_hinges,
+                  (const double* sqdist, int64_t m, int64_t n, const int64_t* class_start,
+                   int64_t n_classes, const double* sqradii, int64_t k, double* out),
+                  (sqdist, m, n, class_start, n_classes, sqradii, k, out))
 
 }  // namespace likewise

@@ -14,25 +14,25 @@ void require_starts(const Indices& start, int64_t n) {
 }
 
 void group_hinges(ConstVector near, Indices near_start, ConstVector far, Indices far_start,
-                  double margin, double width, int64_t begin, int64_t end, Vector value,
-                  Vector near_slope, Vector far_slope) {
+                  double margin, double smoothing, int64_t begin, int64_t end, Vector value,
+                  Vector near_derivative, Vector far_derivative) {
     require_starts(near_start, extent(near));
     require_starts(far_start, extent(far));
     require(extent(near_start) == extent(far_start),
             "near_start and far_start must have the same length.");
-    require(extent(near_slope) == extent(near), "near_slope must have one value per near pair.");
-    require(extent(far_slope) == extent(far), "far_slope must have one value per far pair.");
+    require(extent(near_derivative) == extent(near), "near_derivative must have one value per near pair.");
+    require(extent(far_derivative) == extent(far), "far_derivative must have one value per far pair.");
     require(extent(value) == extent(near_start) - 1, "value must have one value per group.");
     require_slice(begin, end, extent(value));
     nb::gil_scoped_release unlocked;
     likewise::group_hinges(near.data(), near_start.data(), far.data(), far_start.data(), margin,
-                           width, begin, end, value.data(), near_slope.data(), far_slope.data());
+                           smoothing, begin, end, value.data(), near_derivative.data(), far_derivative.data());
 }
 
 }  // namespace
 
 void bind_group_hinges(nb::module_& m) {
     m.def("group_hinges", &group_hinges, array("near"), array("near_start"), array("far"),
-          array("far_start"), "margin"_a, "width"_a, "begin"_a, "end"_a, array("value"),
-          array("near_slope"), array("far_slope"));
+          array("far_start"), "margin"_a, "smoothing"_a, "begin"_a, "end"_a, array("value"),
+          array("near_derivative"), array("far_derivative"));
 }

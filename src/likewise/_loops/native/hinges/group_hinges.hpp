@@ -1,4 +1,4 @@
-// The hinge losses of every near pair of a group against every far pair of it.
+// Smoothed hinge losses of every near pair of a group against every far pair of the same group.
 #pragma once
 
 #include <algorithm>
@@ -6,32 +6,33 @@
 
 namespace likewise {
 
-// Groups begin..end. A violation is v = margin + near - far; its loss is 0 below 0, v²/(2 width)
-// up to width and v - width/2 beyond: the hinge for width 0. Slopes are sums of loss'(v).
+// Groups begin..end. A violation is v = margin + near - far. Its loss is 0 below 0, v²/(2 smoothing)
+// up to smoothing and v - smoothing/2 beyond; smoothing 0 gives the hinge. The derivatives of a pair
+// are summed over the triplets that it is part of.
 inline void group_hinges(const double* near, const int64_t* near_start, const double* far,
-                         const int64_t* far_start, double margin, double width, int64_t begin,
-                         int64_t end, double* value, double* near_slope, double* far_slope) {
-    const double steepness = width > 0 ? 1 / width : 0;
+                         const int64_t* far_start, double margin, double smoothing, int64_t begin,
+                         int64_t end, double* value, double* near_derivative, double* far_derivative) {
+    const double steepness = smoothing > 0 ? 1 / smoothing : 0;
     for (int64_t g = begin; g < end; ++g) {
         const int64_t first = near_start[g], last = near_start[g + 1];
         double widest = 0, total = 0;
         for (int64_t j = first; j < last; ++j) {
-            near_slope[j] = 0;
+            near_derivative[j] = 0;
             widest = std::max(widest, near[j]);
         }
         for (int64_t l = far_start[g]; l < far_start[g + 1]; ++l) {
-            far_slope[l] = 0;
+            far_derivative[l] = 0;
             if (first == last || far[l] >= margin + widest) continue;
             double sum = 0;
             for (int64_t j = first; j < last; ++j) {
                 const double v = margin + near[j] - far[l];
                 if (v <= 0) continue;
-                const double slope = v < width ? v * steepness : 1;
-                total += v < width ? 0.5 * v * slope : v - 0.5 * width;
-                near_slope[j] += slope;
-                sum += slope;
+                const double derivative = v < smoothing ? v * steepness : 1;
+                total += v < smoothing ? 0.5 * v * derivative : v - 0.5 * smoothing;
+                near_derivative[j] += derivative;
+                sum += derivative;
             }
-            far_slope[l] = sum;
+            far_derivative[l] = sum;
         }
         value[g] = total;
     }

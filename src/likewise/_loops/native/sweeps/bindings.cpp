@@ -11,44 +11,51 @@
 
 namespace {
 
-void bregman_sweep(Matrix M, ConstMatrix V, ConstVector sign, double share, double softness,
-                   Vector multipliers, Vector reciprocals) {
+void bregman_sweep(Matrix M, ConstMatrix V, ConstVector sign, double slack_weight,
+                   Vector multipliers, Vector inverse_bounds) {
     const int64_t n = extent(V);
     require_metric(M, V);
-    require(extent(sign) == n && extent(multipliers) == n && extent(reciprocals) == n,
-            "sign, multipliers and reciprocals must have one value per constraint.");
-    const likewise::BregmanSweep sweep{M.data(), extent(V, 1), V.data(),
-                                       sign.data(), n, share,
-                                       softness, multipliers.data(), reciprocals.data()};
+    require(extent(sign) == n && extent(multipliers) == n && extent(inverse_bounds) == n,
+            "sign, multipliers and inverse_bounds must have one value per constraint.");
+    const likewise::BregmanSweep sweep{M.data(),
+                                       extent(V, 1),
+                                       V.data(),
+                                       sign.data(),
+                                       n,
+                                       slack_weight,
+                                       multipliers.data(),
+                                       inverse_bounds.data()};
     nb::gil_scoped_release unlocked;
     likewise::bregman_sweep(sweep);
 }
 
-double margin_sweep(Matrix M, ConstMatrix V, Indices plus, std::optional<Indices> minus,
-                    ConstVector sign, ConstVector curvature, Vector multipliers, Vector slopes,
-                    Indices order, double b, double top, double softness, double weight) {
+double margin_sweep(Matrix M, ConstMatrix V, Indices far, std::optional<Indices> near,
+                    ConstVector sign, ConstVector squared_norms, Vector multipliers,
+                    Vector gradient, Indices order, double b, double upper_bound,
+                    double curvature, double penalty) {
     const int64_t n = extent(sign);
     require_metric(M, V);
-    require(extent(plus) == n && (!minus || extent(*minus) == n) && extent(curvature) == n &&
-                extent(multipliers) == n && extent(slopes) == n,
-            "plus, minus, curvature, multipliers and slopes must have one value per constraint.");
-    require_indices(plus, extent(V), "plus and minus must be row numbers of V.");
-    if (minus) require_indices(*minus, extent(V), "plus and minus must be row numbers of V.");
+    require(extent(far) == n && (!near || extent(*near) == n) && extent(squared_norms) == n &&
+                extent(multipliers) == n && extent(gradient) == n,
+            "far, near, squared_norms, multipliers and gradient must have one value per "
+            "constraint.");
+    require_indices(far, extent(V), "far and near must be row numbers of V.");
+    if (near) require_indices(*near, extent(V), "far and near must be row numbers of V.");
     require_indices(order, n, "order must hold numbers of constraints.");
     const likewise::MarginSweep sweep{M.data(),
                                       extent(V, 1),
                                       V.data(),
-                                      plus.data(),
-                                      minus ? minus->data() : nullptr,
+                                      far.data(),
+                                      near ? near->data() : nullptr,
                                       sign.data(),
-                                      curvature.data(),
+                                      squared_norms.data(),
                                       multipliers.data(),
-                                      slopes.data(),
+                                      gradient.data(),
                                       order.data(),
                                       extent(order),
-                                      top,
-                                      softness,
-                                      weight};
+                                      upper_bound,
+                                      curvature,
+                                      penalty};
     nb::gil_scoped_release unlocked;
     return likewise::margin_sweep(sweep, b);
 }
@@ -56,9 +63,9 @@ double margin_sweep(Matrix M, ConstMatrix V, Indices plus, std::optional<Indices
 }  // namespace
 
 void bind_sweeps(nb::module_& m) {
-    m.def("bregman_sweep", &bregman_sweep, array("M"), array("V"), array("sign"), "share"_a,
-          "softness"_a, array("multipliers"), array("reciprocals"));
-    m.def("margin_sweep", &margin_sweep, array("M"), array("V"), array("plus"),
-          array("minus").none(), array("sign"), array("curvature"), array("multipliers"),
-          array("slopes"), array("order"), "b"_a, "top"_a, "softness"_a, "weight"_a);
+    m.def("bregman_sweep", &bregman_sweep, array("M"), array("V"), array("sign"), "slack_weight"_a,
+          array("multipliers"), array("inverse_bounds"));
+    m.def("margin_sweep", &margin_sweep, array("M"), array("V"), array("far"),
+          array("near").none(), array("sign"), array("squared_norms"), array("multipliers"),
+          array("gradient"), array("order"), "b"_a, "upper_bound"_a, "curvature"_a, "penalty"_a);
 }

@@ -1,8 +1,8 @@
-// Cyclic Bregman projections of a metric M on constraints on squared distances, one by one.
+// Cyclic Bregman projections of a metric M onto constraints on squared distances, as in ITML.
 //
-// A constraint is a difference v, its sign y (+1: at most, -1: at least) and the reciprocal of its
-// bound. With p = v'Mv and its multiplier lambda,
-//   alpha = min(lambda, y share (1/p - reciprocal)),  lambda -= alpha,  reciprocal += y alpha softness,
+// A constraint has a difference v, a sign y (+1: v'Mv at most the bound, -1: at least), a multiplier
+// lambda and the inverse i of its bound with slack. With p = v'Mv and the slack's weight gamma,
+//   alpha = min(lambda, y gamma / (gamma + 1) (1/p - i)),  lambda -= alpha,  i += y alpha / gamma,
 //   M += beta (Mv)(Mv)',  beta = y alpha / (1 - y alpha p).
 #pragma once
 
@@ -16,10 +16,10 @@
 
 namespace likewise {
 
-constexpr int kGroup = 8;  // constraints that go through the matrix together
+constexpr int kGroup = 8;  // constraints that share a pass over the matrix
 using Rows = const double* [kGroup];
 
-// Zeros that begin where a line of the cache does: no vector of them then lies in two lines.
+// Zeros aligned to a cache line, so that no vector spans two lines.
 class AlignedZeros {
   public:
     explicit AlignedZeros(int64_t n) : storage_(n + kLanes), first_(storage_.data()) {
@@ -36,8 +36,8 @@ class AlignedZeros {
     double* first_;
 };
 
-// A symmetric matrix in panels of 16 columns, each from its first row to its last, so that every
-// pass reads memory in order. The last panel is padded with zeros.
+// A symmetric matrix in panels of 16 columns, each stored row by row, so that every pass reads
+// memory in order. The last panel is padded with zeros.
 class PaddedMatrix {
   public:
     PaddedMatrix(const double* M, int64_t d)
@@ -51,11 +51,12 @@ class PaddedMatrix {
 
     void write(double* M) const {
         for (int64_t i = 0; i < d_; ++i)
-            for (int64_t j = 0; j <= i; ++j) M[i * d_ + j] = M[j * d_ + i] = values_.data()[place(i, j)];
+            for (int64_t j = 0; j <= i; ++j)
+                M[i * d_ + j] = M[j * d_ + i] = values_.data()[place(i, j)];
     }
 
-    // Rows g of out = M v_g, as sums of the rows of M: no sum across lanes, and every number that
-    // is read serves a whole group.
+    // Row g of out = M v_g, as a sum of rows of M: there is no sum across lanes, and every value
+    // loaded serves a whole group.
     LIKEWISE_INLINE void multiply(const Rows& v, double* out) const {
         for (int64_t j = 0; j < width_; j += kPanelWidth) {
             Doubles total[kGroup][2] = {};
@@ -75,7 +76,7 @@ class PaddedMatrix {
         }
     }
 
-    // M += sum over the group of signed_u u'; u is laid out as the result of `multiply`.
+    // M += the sum over the group of signed_u u'; u has the layout of the result of `multiply`.
     LIKEWISE_INLINE void add_outer(const double* u, const Rows& signed_u) {
         for (int64_t j = 0; j < width_; j += kPanelWidth) {
             Doubles added[kGroup][2];
@@ -113,16 +114,18 @@ struct BregmanSweep {
     int64_t d;
     const double *V, *sign;
     int64_t n;
-    double share, softness;
-    double *multipliers, *reciprocals;
+    double slack_weight;
+    double *multipliers, *inverse_bounds;
 };
 
-// Constraints go in groups: the Mv of all are computed at once, each is then corrected by the few
-// updates of its own group that came before it, and these reach M together at the end.
+// Constraints are visited in groups. The Mv of a group are computed together; each is then corrected
+// by the updates of its group before it, and these are added to M together at the end.
 LIKEWISE_INLINE void bregman_sweep_body(const BregmanSweep& s) {
     PaddedMatrix M(s.M, s.d);
     const int64_t width = M.width();
     AlignedZeros moved(kGroup * width), changes(kGroup * width), signed_changes(kGroup * width);
+    const double step_factor = s.slack_weight / (s.slack_weight + 1);
+    const double slack_scale = 1 / s.slack_weight;
     const std::vector<double> nothing(s.d);
     Rows rows, signed_rows;
     for (int g = 0; g < kGroup; ++g) signed_rows[g] = signed_changes.data() + g * width;
@@ -143,12 +146,12 @@ LIKEWISE_INLINE void bregman_sweep_body(const BregmanSweep& s) {
                 for (int64_t i = 0; i < width; i += kLanes) lanes(w + i) += along * lanes(u + i);
             }
             const double p = dot(v, w, s.d);
-            if (!(p > 0)) continue;  // so short that its square vanished: it says nothing
-            const double wished = y * s.share * (1 / p - s.reciprocals[k]);
-            const double alpha = std::min(s.multipliers[k], wished);
+            if (!(p > 0)) continue;  // the square of v underflows
+            const double unbounded = y * step_factor * (1 / p - s.inverse_bounds[k]);
+            const double alpha = std::min(s.multipliers[k], unbounded);
             if (alpha == 0) continue;
             s.multipliers[k] -= alpha;
-            s.reciprocals[k] += y * alpha * s.softness;
+            s.inverse_bounds[k] += y * alpha * slack_scale;
             const double beta = y * alpha / (1 - y * alpha * p);
             const double root = std::sqrt(std::abs(beta));
             double* u = changes.data() + n_changes * width;

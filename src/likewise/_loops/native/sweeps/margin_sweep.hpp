@@ -1,9 +1,10 @@
-// One pass of coordinate ascent over the multipliers of large-margin constraints on a matrix M.
+// One pass of dual coordinate ascent over large-margin constraints on a matrix M.
 //
-// Constraint l is about X = vv' (pairs) or X = uu' - vv' (triplets), with sign h, multiplier
-// lambda and k = |X|^2. At q = <M, X>, one multiplier alone is best at
-//   lambda' = clip(lambda - g / (k + softness + weight), 0, top),  g = h (q + b) - 1 + softness lambda,
-// and the change t = (lambda' - lambda) h makes M += t X,  b += t weight.
+// Constraint l is h (<M, X> + b) >= 1 with X = uu' (pairs) or X = uu' - vv' (triplets), multiplier
+// lambda and k = |X|^2. With q = <M, X>, the optimum in one multiplier alone is
+//   lambda' = clip(lambda - g / (k + curvature + penalty), 0, upper_bound),
+//   g = h (q + b) - 1 + curvature lambda,
+// and the change t = (lambda' - lambda) h gives M += t X,  b += t penalty.
 #pragma once
 
 #include <algorithm>
@@ -17,21 +18,21 @@
 
 namespace likewise {
 
-constexpr int kAhead = 4;  // constraints whose rows are fetched before they are needed
+constexpr int kAhead = 4;  // constraints by which rows are prefetched
 
 struct MarginSweep {
     double* M;
     int64_t d;
-    const double* V;         // differences, one a row
-    const int64_t* plus;     // which row makes the positive part of X, one a constraint
-    const int64_t* minus;    // which the negative part; null for pairs
-    const double* sign;      // one a constraint, as are the next three
-    const double* curvature;
+    const double* V;         // differences, one per row
+    const int64_t* far;      // row of the positive part of X, per constraint
+    const int64_t* near;     // row of the negative part; null for pairs
+    const double* sign;      // per constraint, as are the next three
+    const double* squared_norms;
     double* multipliers;
-    double* slopes;          // g of the constraints that were visited, as it was found
+    double* gradient;        // g of the constraints visited, before their update
     const int64_t* order;    // the constraints to visit
     int64_t n;
-    double top, softness, weight;
+    double upper_bound, curvature, penalty;
 };
 
 LIKEWISE_INLINE double margin_sweep_body(const MarginSweep& s, double b) {
@@ -51,28 +52,29 @@ LIKEWISE_INLINE double margin_sweep_body(const MarginSweep& s, double b) {
         const int64_t l = s.order[k];
         if (k + kAhead < s.n) {
             const int64_t later = s.order[k + kAhead];
-            fetch(s.plus[later]);
-            if (s.minus) fetch(s.minus[later]);
+            fetch(s.far[later]);
+            if (s.near) fetch(s.near[later]);
         }
-        const double* v = row(s.plus[l], padded.data());
+        const double* v = row(s.far[l], padded.data());
         double q = M.quadratic(v);
         const double* w = nullptr;
-        if (s.minus) {
-            w = row(s.minus[l], padded.data() + width);
+        if (s.near) {
+            w = row(s.near[l], padded.data() + width);
             q -= M.quadratic(w);
         }
         const double before = s.multipliers[l];
-        const double g = s.sign[l] * (q + b) - 1 + s.softness * before;
-        s.slopes[l] = g;
-        const double down = s.curvature[l] + s.softness + s.weight;
-        if (!(down > 0)) continue;  // an X of zero, which no multiplier changes
-        const double after = std::min(std::max(before - g / down, 0.0), s.top);
+        const double g = s.sign[l] * (q + b) - 1 + s.curvature * before;
+        s.gradient[l] = g;
+        const double second_derivative = s.squared_norms[l] + s.curvature + s.penalty;
+        if (!(second_derivative > 0)) continue;  // X is zero: no multiplier matters
+        const double unbounded = before - g / second_derivative;
+        const double after = std::min(std::max(unbounded, 0.0), s.upper_bound);
         const double t = (after - before) * s.sign[l];
         if (t == 0) continue;
         s.multipliers[l] = after;
-        b += t * s.weight;
+        b += t * s.penalty;
         M.add_outer(t, v);
-        if (s.minus) M.add_outer(-t, w);
+        if (s.near) M.add_outer(-t, w);
     }
     M.write(s.M);
     return b;
