@@ -13,8 +13,9 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from likewise._numerics.centring import centred
+from likewise._numerics.products import map_rows
 from likewise._runtime.arrays import Array
-from likewise._runtime.threads import run_blocks, single_threaded_blas
+from likewise._runtime.threads import single_threaded_blas
 from likewise._runtime.validation import TableLike, check_rows
 from likewise.base.learner import Learner
 from likewise.metric import row_norms
@@ -109,17 +110,16 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         return check_rows(self, X, reset=False, name=name, accept_sparse=self._accepts_sparse)
 
     def _map(self, X: Any) -> Any:
-        across = self.components_.T
+        L = self.components_
         if sp.issparse(X):
-            return X @ across
-        mapped = np.empty((len(X), across.shape[1]), dtype=X.dtype)
-
-        def block(start: int, stop: int) -> None:
-            mapped[start:stop] = X[start:stop] @ across
-
-        # Fixed blocks, each on one thread: the same bits on any number of cores.
-        run_blocks(block, len(X), _MAP_BLOCK, getattr(self, "n_jobs", None))
-        return mapped
+            return X @ L.T
+        return map_rows(
+            X,
+            L,
+            getattr(self, "n_jobs", None),
+            block_rows=_MAP_BLOCK,
+            precision=np.result_type(X, L),
+        )
 
     @property
     def _linear(self) -> bool:

@@ -10,6 +10,7 @@ from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from likewise._numerics.products import map_rows
 from likewise._runtime.arrays import Array, IndexArray
 from likewise._runtime.threads import run_blocks, single_threaded_blas
 from likewise._runtime.validation import (
@@ -228,7 +229,7 @@ class PLML(NeighborVoter):
         n_candidates = wanted + _EXTRA_CANDIDATES
         distances = np.empty((len(X), wanted))
         index = np.empty((len(X), wanted), dtype=np.int64)
-        mapped = np.stack([self._rows @ L.T for L in self._factors], axis=1)
+        mapped = np.stack([map_rows(self._rows, L, self.n_jobs) for L in self._factors], axis=1)
         sqnorms = np.square(mapped).sum(axis=2)
 
         def block(start: int, stop: int) -> None:

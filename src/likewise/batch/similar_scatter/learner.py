@@ -10,6 +10,7 @@ from scipy.linalg import eigh
 
 from likewise import _loops
 from likewise._numerics.centring import centred, robust_centre
+from likewise._numerics.products import product_over_rows
 from likewise._runtime.arrays import Array
 from likewise._runtime.memory import require_memory
 from likewise._runtime.threads import run_blocks, single_threaded_blas
@@ -55,8 +56,7 @@ class SimilarScatterLearner(PairLearner):
         """Return A: ``Σ vvᵀ`` over similar pairs, shrunk towards its mean variance."""
         first, second = np.ascontiguousarray(pairs.index[pairs.same].T)
         laplacian = _loops.laplacian_apply(X, first, second, np.ones(len(first)))
-        with single_threaded_blas():
-            scatter = X.T @ laplacian
+        scatter = product_over_rows(X, laplacian, None)
         self._require_positive(np.diag(scatter))
         mean = float(np.trace(scatter)) / len(scatter)
         scatter = (1 - self.shrinkage) * (scatter + scatter.T) / 2
