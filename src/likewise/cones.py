@@ -7,11 +7,9 @@ from typing import Protocol
 
 import numpy as np
 from scipy.linalg import eigh
-from scipy.optimize import nnls
 
-from likewise._runtime.arrays import Array, FloatArray
+from likewise._runtime.arrays import FloatArray
 from likewise._runtime.threads import single_threaded_blas
-from likewise.metric import nearest_psd
 from likewise.solvers import Solution, Watcher
 from likewise.solvers.margin import (
     MarginObjective,
@@ -23,10 +21,6 @@ from likewise.solvers.margin import (
 
 class Cone(Protocol):
     """A closed convex cone of symmetric matrices."""
-
-    def project(self, matrix: Array) -> Array:
-        """Return the member of the cone nearest to `matrix` in the Frobenius norm."""
-        ...
 
     def minimise(
         self,
@@ -63,8 +57,8 @@ class Cone(Protocol):
 class _ByProjection:
     """A cone whose projection has a Jacobian: Newton's method goes through the projection."""
 
-    def project_with_jacobian(self, matrix: FloatArray) -> ProjectionJacobian:
-        """Return the projection of a symmetric matrix, with its Jacobian."""
+    def project(self, matrix: FloatArray) -> ProjectionJacobian:
+        """Return the nearest member in the Frobenius norm, with the projection's Jacobian."""
         raise NotImplementedError
 
     def minimise(
@@ -79,7 +73,7 @@ class _ByProjection:
         """Minimise a margin problem over the cone, see `Cone`."""
         return interior_point(
             problem,
-            self.project_with_jacobian,
+            self.project,
             start,
             max_iter=max_iter,
             tol=tol,
@@ -91,13 +85,9 @@ class _ByProjection:
 class Symmetric(_ByProjection):
     """All symmetric matrices."""
 
-    def project(self, matrix: Array) -> Array:
-        """Return ``(A + Aᵀ)/2``."""
-        return (matrix + matrix.T) / 2
-
-    def project_with_jacobian(self, matrix: FloatArray) -> ProjectionJacobian:
-        """Return the matrix itself; the Jacobian is the identity."""
-        return ProjectionJacobian(self.project(matrix))
+    def project(self, matrix: FloatArray) -> ProjectionJacobian:
+        """Return ``(A + Aᵀ)/2``; the Jacobian is the identity."""
+        return ProjectionJacobian((matrix + matrix.T) / 2)
 
 
 @dataclass(frozen=True)
@@ -107,16 +97,12 @@ class PSD(_ByProjection):
     Examples
     --------
     >>> import numpy as np
-    >>> PSD().project(np.diag([1.0, -3.0]))
+    >>> PSD().project(np.diag([1.0, -3.0])).projection
     array([[1., 0.],
            [0., 0.]])
     """
 
-    def project(self, matrix: Array) -> Array:
-        """Clip the eigenvalues at zero."""
-        return nearest_psd(matrix)
-
-    def project_with_jacobian(self, matrix: FloatArray) -> ProjectionJacobian:
+    def project(self, matrix: FloatArray) -> ProjectionJacobian:
         """Clip the eigenvalues λ at zero.
 
         In the eigenbasis the Jacobian's factor at (i, j) is ``(λᵢ⁺ - λⱼ⁺)/(λᵢ - λⱼ)``: 1 for two
@@ -139,39 +125,12 @@ class PSD(_ByProjection):
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class ConicHull:
-    """Sums ``Σ αₗ vₗvₗᵀ`` with ``α ≥ 0`` of the outer products of given vectors.
+    """Sums ``Σ αₗXₗ`` with ``α ≥ 0`` of the problem's own constraint matrices, which are of pairs.
 
-    Parameters
-    ----------
-    directions : array of shape (n_vectors, n_features)
-        The vectors v, one per row.
+    ``Xₗ = vₗvₗᵀ``, so that the members are positive semidefinite.
     """
-
-    directions: Array
-
-    def weights(self, matrix: Array) -> Array:
-        """Return the α of the projection, by non-negative least squares.
-
-        The problem has one row per entry of the upper triangle. Off-diagonal entries count twice
-        in the Frobenius norm, hence the factor √2.
-        """
-        symmetric = (matrix + matrix.T) / 2
-        rows, columns = np.triu_indices(len(symmetric))
-        count = np.where(rows == columns, 1.0, np.sqrt(2.0))
-        generators = (self.directions[:, rows] * self.directions[:, columns] * count).T
-        target = symmetric[rows, columns] * count
-        # Normalised, since some releases of SciPy treat small numbers as zero.
-        norms = np.linalg.norm(generators, axis=0)
-        norms = np.where(norms > 0, norms, 1)
-        scale = np.linalg.norm(target) or 1.0
-        return np.asarray(nnls(generators / norms, target / scale)[0] / norms * scale)
-
-    def project(self, matrix: Array) -> Array:
-        """Return the nearest non-negative combination of the generators."""
-        nearest = (self.directions.T * self.weights(matrix)) @ self.directions
-        return np.asarray((nearest + nearest.T) / 2)
 
     def minimise(
         self,
@@ -182,10 +141,5 @@ class ConicHull:
         tol: float,
         watcher: Watcher | None = None,
     ) -> Solution:
-        """Minimise a margin problem whose constraint matrices are the generators, see `Cone`."""
-        if len(problem.matrices) != len(self.directions):
-            raise ValueError(
-                f"The problem has {len(problem.matrices)} constraints and the hull "
-                f"{len(self.directions)} directions, but the hull must be that of the constraints."
-            )
+        """Minimise a margin problem over the cone, see `Cone`."""
         return conic_interior_point(problem, start, max_iter=max_iter, tol=tol, watcher=watcher)

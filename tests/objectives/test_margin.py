@@ -44,7 +44,7 @@ def test_products_with_the_matrices(kind):
     some = np.array([5, 2, 17])
     gram = np.einsum("lij,mij->lm", explicit[some], explicit[some])
     np.testing.assert_allclose(rows.gram(some), gram, atol=1e-11)
-    coordinates = rows.coordinates(Symmetric().project_with_jacobian(M), some)
+    coordinates = rows.coordinates(Symmetric().project(M), some)
     np.testing.assert_allclose(coordinates @ coordinates.T, gram, atol=1e-11)
     assert rows.has_intercept == (kind == "pairs")
 
@@ -60,9 +60,9 @@ def test_the_gradient_of_the_dual_by_differences(kind, cone, loss):
     multipliers = random.uniform(0.1, 1.9, size=len(rows))
 
     def dual(at):
-        return problem.dual(at, cone.project(rows.combine(at * rows.sign)))
+        return problem.dual(at, cone.project(rows.combine(at * rows.sign)).projection)
 
-    q = rows.inner(cone.project(rows.combine(multipliers * rows.sign)))
+    q = rows.inner(cone.project(rows.combine(multipliers * rows.sign)).projection)
     gradient = 1 - loss.conjugate_derivative(multipliers / 2.0) - rows.sign * q
     for _ in range(5):
         direction = random.normal(size=len(rows))

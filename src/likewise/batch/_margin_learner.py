@@ -65,7 +65,7 @@ class MarginLearner(KernelMetric):
     def _loss(self) -> DualLoss:
         return Hinge()
 
-    def _cone(self, matrices: ConstraintMatrices) -> Cone:
+    def _cone(self) -> Cone:
         return Symmetric()
 
     def _constraints(self, X: Array, labels: Array) -> Pairs | Triplets:
@@ -122,7 +122,7 @@ class MarginLearner(KernelMetric):
         def fitted(M: Array) -> dict[str, Any]:
             return {**known, "components_": (_components(M) * factor).astype(X.dtype)}
 
-        solver, start = self._cone(matrices).minimise, self._start(len(matrices))
+        solver, start = self._cone().minimise, self._start(len(matrices))
         found = self._solve(solver, problem, start, fitted, tol=self.tol)
         self.__dict__.update(known)
         return self._keep_solution(problem, found, factor, X.dtype)

@@ -19,7 +19,6 @@ from likewise.constraints import (
     triplets,
 )
 from likewise.losses import DualLoss, Hinge, Logistic, SquaredHinge
-from likewise.objectives import ConstraintMatrices
 
 _LOSSES: dict[str, Any] = {
     "hinge": Hinge,
@@ -173,9 +172,9 @@ class ComposedMetric(MarginLearner):
         loss: DualLoss = _LOSSES[self.loss]()
         return loss
 
-    def _cone(self, matrices: ConstraintMatrices) -> Cone:
+    def _cone(self) -> Cone:
         if self.cone == "conic":
-            return ConicHull(matrices.differences)
+            return ConicHull()
         return PSD() if self.cone == "psd" else Symmetric()
 
     def _constraints(self, X: Array, labels: Array) -> Pairs | Triplets:

@@ -11,7 +11,6 @@ from likewise.batch._margin_learner import COMMON_RULES, PairMarginLearner
 from likewise.cones import Cone, ConicHull
 from likewise.constraints import Pairs, nearest_and_farthest_pairs
 from likewise.kernels import KERNEL_RULES
-from likewise.objectives import ConstraintMatrices
 
 
 class NCML(PairMarginLearner):
@@ -116,8 +115,8 @@ class NCML(PairMarginLearner):
         self.warm_start = warm_start
         self.verbose = verbose
 
-    def _cone(self, matrices: ConstraintMatrices) -> Cone:
-        return ConicHull(matrices.differences)
+    def _cone(self) -> Cone:
+        return ConicHull()
 
     def _constraints(self, X: Array, labels: Array) -> Pairs:
         return nearest_and_farthest_pairs(X, labels, self.n_neighbors, n_jobs=self.n_jobs)

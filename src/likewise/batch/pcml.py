@@ -9,7 +9,6 @@ from likewise._runtime.validation import at_least
 from likewise.batch._margin_learner import COMMON_RULES, PairMarginLearner
 from likewise.cones import PSD, Cone
 from likewise.constraints import Pairs, nearest_and_farthest_pairs
-from likewise.objectives import ConstraintMatrices
 
 
 class PCML(PairMarginLearner):
@@ -101,7 +100,7 @@ class PCML(PairMarginLearner):
         self.warm_start = warm_start
         self.verbose = verbose
 
-    def _cone(self, matrices: ConstraintMatrices) -> Cone:
+    def _cone(self) -> Cone:
         return PSD()
 
     def _constraints(self, X: Array, labels: Array) -> Pairs:

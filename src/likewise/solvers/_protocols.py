@@ -1,4 +1,4 @@
-"""What a solver may know of its problem, and what it gives back."""
+"""Protocols of the problems that solvers take, and the results that they return."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Literal, Protocol, TypeAlias
 from likewise._runtime.arrays import Array
 
 Status = Literal["converged", "max_iter", "stalled", "interrupted", "failed"]
-"""How a solver ended, in one vocabulary for all of them.
+"""The status of a result, the same for all solvers.
 
 converged
     The stopping test was met.
 max_iter
-    The allowed iterations ran out first.
+    The maximum number of iterations was reached first.
 stalled
     No further progress was possible although the stopping test was not met.
 interrupted
@@ -34,7 +34,7 @@ class Smooth(Protocol):
 
 @dataclass(frozen=True)
 class Solution:
-    """Where a solver stopped, and why."""
+    """The result of a solver."""
 
     x: Array
     value: float
@@ -48,7 +48,7 @@ class Solution:
 
 @dataclass(frozen=True)
 class Iteration:
-    """What a solver tells its watcher after each iteration."""
+    """The state of a solver after an iteration, as its watcher gets it."""
 
     number: int
     x: Array

@@ -17,8 +17,7 @@ def solve(cone, loss=None, n=40, scale=1.0, **options):
     y = np.arange(n) % 2
     X = random.normal(size=(n, 3)) + y[:, None]
     matrices = ConstraintMatrices.from_pairs(scale * X, doublets(X, y, 2, 2))
-    hull = ConicHull(matrices.differences)
-    chosen = {"symmetric": Symmetric(), "psd": PSD(), "hull": hull}[cone]
+    chosen = {"symmetric": Symmetric(), "psd": PSD(), "hull": ConicHull()}[cone]
     problem = MarginProblem(matrices, loss or Hinge(), 0.1)
     with np.errstate(all="ignore"):
         return chosen.minimise(problem, **{"max_iter": 200, "tol": 1e-6, **options})
