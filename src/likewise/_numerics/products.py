@@ -25,7 +25,7 @@ def map_rows(
     n_jobs: int | None,
     *,
     block_rows: int | None = None,
-    precision: DTypeLike = None,
+    precision: DTypeLike | None = None,
 ) -> Array:
     """Return ``X Lᵀ``.
 

@@ -20,8 +20,8 @@ class MMC(SimilarScatterLearner):
     r"""MMC: maximise the summed distances of dissimilar pairs, with similar pairs kept close.
 
     Mahalanobis metric for clustering learns from similar and dissimilar pairs, or from labels
-    through sampled pairs. Use it for clustering with side information: its constraint looks at
-    all similar pairs together, so it suits classes of one cluster each.
+    through sampled pairs. Use it for clustering with side information. Its constraint adds up
+    all similar pairs, so it suits classes of a single cluster.
 
     .. math:: \max_{M \succeq 0} \sum_{\text{dissimilar}} \sqrt{v^\top M v}
               \quad\text{such that}\quad \sum_{\text{similar}} v^\top M v \le 1
