@@ -28,15 +28,15 @@ LEARNERS = {
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-def test_one_thread_is_one_thread(name, monkeypatch):
-    asked = []
+def test_n_jobs_1_starts_no_threads(name, monkeypatch):
+    helper_counts = []
     hand_out = threads._hand_out
 
-    def noted(work, helpers, futures):
-        asked.append(helpers)
+    def recorded(work, helpers, futures):
+        helper_counts.append(helpers)
         return hand_out(work, helpers, futures)
 
-    monkeypatch.setattr(threads, "_hand_out", noted)
+    monkeypatch.setattr(threads, "_hand_out", recorded)
     monkeypatch.setattr(threads, "_cores", lambda affinity: 4)
     X, y = data(1200 if name == "kernel" else 3000, 3)
     X, y = np.vstack([X, X + 0.01]), np.concatenate([y, y])  # more than a block to map
@@ -50,29 +50,32 @@ def test_one_thread_is_one_thread(name, monkeypatch):
             model.predict(X)
 
     use()
-    assert not any(asked)
+    assert not any(helper_counts)
     model.set_params(n_jobs=None)
     use()
-    assert any(asked), "nobody would have helped anyway"
+    assert any(helper_counts), "the data are too small for threads"
 
 
 @pytest.mark.parametrize(
     ("model", "changes"),
     [
         (lw.EnergyClassifier(lw.RCA(), n_neighbors=2), {"push": 0.9, "n_neighbors": 1}),
-        (lw.EnergyClassifier(lw.RCA()), {"margin": 5.0, "targets": "learned", "impostors": False}),
+        (
+            lw.EnergyClassifier(lw.RCA()),
+            {"margin": 5.0, "targets": "learned", "impostors": False},
+        ),
         (lw.MultiMetricLMNN(2), {"push": 0.9, "margin": 5.0, "n_neighbors": 1, "clusters": 2}),
     ],
     ids=str,
 )
-def test_parameters_set_later_are_for_the_next_fit(model, changes):
+def test_parameters_set_after_fitting_do_not_change_the_model(model, changes):
     X, y = data()
     before = model.fit(X, y).energies(X)
     np.testing.assert_array_equal(model.set_params(**changes).energies(X), before)
 
 
 class Watch:
-    """A callback of scikit-learn that keeps the models it is given."""
+    """A scikit-learn callback that records the models that it receives."""
 
     max_propagation_depth = None
 
@@ -110,7 +113,7 @@ class Watch:
     ],
     ids=str,
 )
-def test_callbacks_are_given_the_model_so_far(model):
+def test_callbacks_receive_the_current_model(model):
     X, y = data(80)
     X = X.astype(np.float32)
     watch = Watch()
@@ -140,7 +143,7 @@ def test_callbacks_are_given_the_model_so_far(model):
     ids=str,
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_the_scale_inside_changes_nothing_outside(options):
+def test_scale_does_not_change_the_metric(options):
     X, y = data(90)
     tol = 1e-3
 
@@ -158,7 +161,7 @@ def test_the_scale_inside_changes_nothing_outside(options):
         np.testing.assert_allclose(other.mahalanobis_matrix(), M, atol=0.05 * np.abs(M).max())
 
 
-def test_the_margin_is_a_unit_that_regularization_does_not_share():
+def test_the_metric_but_not_the_penalty_is_proportional_to_the_margin():
     X, y = data(90)
     one, three = (lw.LMNN(2, margin=m, tol=1e-4).fit(X, y) for m in (1.0, 3.0))
     assert three.objective_ == pytest.approx(3 * one.objective_, rel=2e-4)
@@ -171,15 +174,15 @@ def test_the_margin_is_a_unit_that_regularization_does_not_share():
     assert less.objective_ == pytest.approx(3 * held.objective_, rel=2e-4)
 
 
-def test_triplets_and_their_scale():
+def test_scale_does_not_change_the_objective_of_triplets():
     X, _ = data()
     triplets = [(0, 1, 2), (0, 1, 5), (3, 4, 7), (0, 6, 2), (9, 8, 0)]
     one, other = (lw.LMNN(scale=s).fit_triplets(X, triplets) for s in (1.0, 50.0))
     assert one.objective_ == pytest.approx(other.objective_, rel=1e-6)
 
 
-def test_the_leading_directions_of_the_mapped_rows():
-    """LMNN-S: principal components of XLᵀ, against their formula."""
+def test_principal_components_of_the_transformed_data():
+    """LMNN-S against its formula."""
     X, y = load_wine(return_X_y=True)
     train, test = slice(0, None, 2), slice(1, None, 2)
     reduced = make_pipeline(lw.LMNN(), PCA(2)).fit(X[train], y[train])
