@@ -259,7 +259,7 @@ def test_best_multiple_minimises_the_objective():
 def test_early_stopping(monkeypatch):
     random = np.random.default_rng(0)
     y = np.arange(120) % 2
-    X = random.normal(size=(120, 40))  # so many features that the optimum fits the noise
+    X = random.normal(size=(120, 40))  # enough features for the optimum to overfit
     X[:, 0] += 2 * y
     evaluated = []
     validation_error = ValidationError.__call__

@@ -235,7 +235,7 @@ def test_circles_are_separated_by_more_metrics():
 def test_early_stopping(monkeypatch):
     random = np.random.default_rng(0)
     y = np.arange(120) % 2
-    X = random.normal(size=(120, 20))  # so many features that the optimum fits the noise
+    X = random.normal(size=(120, 20))  # enough features for the optimum to overfit
     X[:, 0] += 2 * y
     errors = []
     error_rate = ValidationSet.error_rate

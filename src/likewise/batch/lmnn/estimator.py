@@ -388,8 +388,8 @@ class LMNN(KernelMetric):
         n_rows = X.shape[1] if isinstance(init, str) else init.size // X.shape[1]
         require_memory_for_lmnn("LMNN", X, self.n_components or n_rows, in_feature_space=in_space)
         columns = "directions that the kernel spans" if in_space else "features of X"
-        wanted = ("LMNN", init, self.n_components, X, supervision.codes)
-        L = initial_components(*wanted, columns=columns, n_jobs=self.n_jobs)
+        arguments = ("LMNN", init, self.n_components, X, supervision.codes)
+        L = initial_components(*arguments, columns=columns, n_jobs=self.n_jobs)
         if self.solver == "projected" and len(L) < L.shape[1]:
             by_init = f"init with {counted(len(L), 'row')}"
             asking = f"n_components={self.n_components}" if self.n_components else by_init

@@ -157,7 +157,7 @@ class _State:
         first = current.value
         self.record(current)
         while True:
-            # An objective whose infimum is 0 decreases for ever and has no useful bound.
+            # An objective whose infimum is 0 decreases without end and has no useful bound.
             proved = self.certified and self.gap(min(current.value, self.best_value)) <= self.tol
             if proved or current.value <= 1e-12 * first:
                 return "converged"
