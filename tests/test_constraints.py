@@ -123,10 +123,10 @@ X4, Y4 = [[0.0], [1.0], [5.0], [6.0]], ["a", "a", "b", "b"]
             lambda: doublets(X4, Y4, 1, 3),
             "There are 2 rows outside class 'a', but n_different=3 were asked for",
         ),
-        (lambda: doublets(X4, Y4, 1, 0), "n_different=0 is not allowed: a search needs a whole"),
+        (lambda: doublets(X4, Y4, 1, 0), "n_different=0 is not allowed: a search needs an integer"),
         (
             lambda: target_neighbors(X4, Y4, 0),
-            "n_neighbors=0 is not allowed: a search needs a whole",
+            "n_neighbors=0 is not allowed: a search needs an integer",
         ),
         (lambda: target_neighbors(X4, Y4, 1.0), "n_neighbors=1.0 is not allowed"),
         (lambda: target_neighbors(X4, Y4, True), "n_neighbors=True is not allowed"),

@@ -1,4 +1,4 @@
-"""likewise learns what *alike* means: labels, pairs, triplets or a stream into one metric."""
+"""Distance metric learning from labels, pairs, triplets or a stream of judgements."""
 
 from typing import TYPE_CHECKING
 

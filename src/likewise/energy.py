@@ -18,15 +18,15 @@ from likewise._runtime.validation import (
     TableLike,
     at_least,
     between,
+    boolean,
     check_labelled,
     check_rows,
     either,
-    having,
-    job_count,
+    has_method,
+    n_jobs_rule,
     none,
     one_of,
     positive,
-    yes_or_no,
 )
 from likewise.base import Learner, fitting
 from likewise.base.metric_learner import transform_centred
@@ -101,13 +101,13 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
     """
 
     _rules: ClassVar = {
-        "metric": either(none(), having("transform", "a metric learner")),
+        "metric": either(none(), has_method("transform", "a metric learner")),
         "n_neighbors": either(none(), at_least(1)),
         "push": either(none(), between(0, 1)),
         "margin": either(none(), positive()),
         "targets": one_of("euclidean", "learned"),
-        "impostors": yes_or_no(),
-        "n_jobs": job_count(),
+        "impostors": boolean(),
+        "n_jobs": n_jobs_rule(),
     }
 
     def __init__(

@@ -16,11 +16,11 @@ from scipy.spatial.distance import cdist
 from likewise._runtime.arrays import FloatArray
 from likewise._runtime.validation import (
     Rule,
+    as_float_array,
     at_least,
     check_parameters,
     non_negative,
     positive,
-    table_of_numbers,
 )
 
 Kernel = Callable[[FloatArray, FloatArray], FloatArray]
@@ -93,7 +93,7 @@ def kernel_function(kernel: Any, parameters: dict[str, Any], n_features: int) ->
 
 def _checked(kernel: Callable[..., Any], A: FloatArray, B: FloatArray) -> FloatArray:
     with np.errstate(over="ignore", invalid="ignore"):
-        values = table_of_numbers(kernel(A, B), "The kernel's result")
+        values = as_float_array(kernel(A, B), "The kernel's result")
     if values.shape != (len(A), len(B)):
         raise ValueError(
             f"The kernel returned an array of shape {values.shape} for {len(A)} and {len(B)} rows, "

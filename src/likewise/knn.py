@@ -17,8 +17,8 @@ from likewise._runtime.validation import (
     check_labelled,
     check_rows,
     either,
-    having,
-    job_count,
+    has_method,
+    n_jobs_rule,
     none,
     one_of,
 )
@@ -66,9 +66,9 @@ class MetricKNN(NeighborVoter):
 
     _rules: ClassVar = {
         "n_neighbors": at_least(1),
-        "metric": either(none(), having("transform", "a metric learner")),
+        "metric": either(none(), has_method("transform", "a metric learner")),
         "neighbors": one_of(*ALGORITHMS),
-        "n_jobs": job_count(),
+        "n_jobs": n_jobs_rule(),
     }
 
     def __init__(

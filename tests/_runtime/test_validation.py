@@ -16,14 +16,14 @@ from likewise._runtime.validation import (
     check_labelled,
     check_parameters,
     check_rows,
-    counted,
     either,
-    having,
-    job_count,
+    format_value,
+    has_method,
+    n_jobs_rule,
     none,
     one_of,
+    pluralize,
     positive,
-    shown,
     warn_user,
 )
 
@@ -54,13 +54,13 @@ NOT_NUMBERS = ["1", None, [1], np.array([1]), object(), True, np.True_]
         (one_of("PA", "PA-I"), ["PA", "PA-I"], ["pa", "", None, 1], "one of 'PA', 'PA-I'"),
         (none(), [None], [0, False, "", []], "None"),
         (
-            job_count(),
+            n_jobs_rule(),
             [None, -1, 1, 64, np.int64(2)],
             [0, -2, 1.0, "all", True],
             "None or -1 for all cores, or an integer of at least 1",
         ),
         (
-            having("transform", "a metric"),
+            has_method("transform", "a metric"),
             [lw.Euclidean()],
             [lw.Euclidean, None, "transform"],
             "a metric",
@@ -264,14 +264,14 @@ def test_parameters_are_checked_before_the_data():
 
 
 def test_words_for_sentences():
-    assert [shown(value) for value in (np.int64(3), np.str_("a"), "b", np.True_, 2.5)] == [
+    assert [format_value(value) for value in (np.int64(3), np.str_("a"), "b", np.True_, 2.5)] == [
         "3",
         "'a'",
         "'b'",
         "True",
         "2.5",
     ]
-    assert [counted(number, "row") for number in (0, 1, 2, np.int64(1))] == [
+    assert [pluralize(number, "row") for number in (0, 1, 2, np.int64(1))] == [
         "0 rows",
         "1 row",
         "2 rows",

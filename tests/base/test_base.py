@@ -86,7 +86,9 @@ def test_silent_by_default(capfd):
 
 
 def test_a_bad_parameter_is_named_before_any_work():
-    with pytest.raises(ValueError, match=r"^max_iter=0 is not allowed: TripletToy needs a whole"):
+    with pytest.raises(
+        ValueError, match=r"^max_iter=0 is not allowed: TripletToy needs an integer"
+    ):
         toys.TripletToy(max_iter=0).fit(*blobs())
 
 

@@ -70,13 +70,13 @@ def one_of(*words: str) -> Rule:
     return Rule(f"one of {listed}", lambda v: isinstance(v, str) and v in words)
 
 
-def yes_or_no() -> Rule:
+def boolean() -> Rule:
     """True or False."""
     return Rule("True or False", lambda v: isinstance(v, bool | np.bool_))
 
 
 def matrix() -> Rule:
-    """Anything that NumPy can turn into a matrix; `table_of_numbers` checks its values."""
+    """Anything that NumPy can turn into a matrix; `as_float_array` checks its values."""
     return Rule("a matrix", lambda v: isinstance(v, list | tuple) or hasattr(v, "__array__"))
 
 
@@ -92,7 +92,7 @@ def none() -> Rule:
     return Rule("None", lambda v: v is None)
 
 
-def job_count() -> Rule:
+def n_jobs_rule() -> Rule:
     """Values of `n_jobs`: None or -1 for all cores, else the number of threads."""
     return Rule(
         "None or -1 for all cores, or an integer of at least 1",
@@ -100,7 +100,7 @@ def job_count() -> Rule:
     )
 
 
-def having(method: str, described: str) -> Rule:
+def has_method(method: str, described: str) -> Rule:
     """Objects that offer `method`; `described` says what such an object is."""
     return Rule(described, lambda v: hasattr(v, method) and not isinstance(v, type))
 
@@ -181,13 +181,13 @@ def check_labelled(
             ensure_all_finite=False,
         )
     check_finite(X, "X")
-    classes, codes = codes_of(y)
+    classes, codes = encode_labels(y)
     check_classification_targets(y)
     if len(classes) < min_classes:
         # scikit-learn's own checks look for the word "class" in the message.
         raise ValueError(
-            f"y has one class ({shown(classes[0])}), but {type(estimator).__name__} needs at least "
-            f"{min_classes} different classes."
+            f"y has one class ({format_value(classes[0])}), but {type(estimator).__name__} needs "
+            f"at least {min_classes} different classes."
         )
     return X, codes, classes
 
@@ -200,9 +200,9 @@ def check_class_sizes(
     smallest = int(sizes.argmin())
     if sizes[smallest] <= n_neighbors:
         raise ValueError(
-            f"Class {shown(classes[smallest])} has {counted(int(sizes[smallest]), 'row')}, but "
-            f"{name}={n_neighbors} needs at least {n_neighbors + 1} in every class (a row is not "
-            "its own neighbour)."
+            f"Class {format_value(classes[smallest])} has "
+            f"{pluralize(int(sizes[smallest]), 'row')}, but {name}={n_neighbors} needs at least "
+            f"{n_neighbors + 1} in every class (a row is not its own neighbour)."
         )
 
 
@@ -225,7 +225,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> FloatArray:
     return weights
 
 
-def codes_of(y: Any) -> tuple[Array, IndexArray]:
+def encode_labels(y: Any) -> tuple[Array, IndexArray]:
     """Return the different labels in sorted order, and each label as its place among them."""
     try:
         classes, codes = np.unique(np.asarray(y), return_inverse=True)
@@ -237,14 +237,14 @@ def codes_of(y: Any) -> tuple[Array, IndexArray]:
     return classes, codes.astype(np.int64)
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """Format a value for a message as the user wrote it: 3, not np.int64(3)."""
     return repr(value.item() if isinstance(value, np.generic) else value)
 
 
 def check_row_numbers(given: Any, name: str, width: int, n_rows: int) -> IndexArray:
     """Return validated row numbers into X, `width` different ones per row."""
-    index = whole_numbers(given, name)
+    index = as_integers(given, name)
     if not index.size:
         raise ValueError(f"{name} is empty, but at least one row of {width} numbers is needed.")
     if index.ndim != 2 or index.shape[1] != width:
@@ -264,7 +264,7 @@ def check_row_numbers(given: Any, name: str, width: int, n_rows: int) -> IndexAr
     return index
 
 
-def whole_numbers(given: Any, name: str) -> IndexArray:
+def as_integers(given: Any, name: str) -> IndexArray:
     """Return integers as int64; floats raise an error, even if integral."""
     try:
         numbers = np.asarray(given)
@@ -275,7 +275,7 @@ def whole_numbers(given: Any, name: str) -> IndexArray:
     return np.ascontiguousarray(numbers, dtype=np.int64)
 
 
-def table_of_numbers(given: Any, name: str) -> FloatArray:
+def as_float_array(given: Any, name: str) -> FloatArray:
     """Return an array of float64; ragged or non-numeric input raises an error."""
     try:
         table = np.asarray(given)
@@ -283,7 +283,9 @@ def table_of_numbers(given: Any, name: str) -> FloatArray:
         raise ValueError(f"{name} has rows of different lengths, but a matrix is needed.") from None
     wrong = [] if table.dtype.kind in "biuf" else [v for v in table.flat if not _is_real(v)]
     if wrong:
-        raise ValueError(f"{name} holds {shown(wrong[0])}, but only real numbers are allowed.")
+        raise ValueError(
+            f"{name} holds {format_value(wrong[0])}, but only real numbers are allowed."
+        )
     return np.asarray(table, dtype=np.float64)
 
 
@@ -310,15 +312,15 @@ def check_finite(X: Any, name: str) -> None:
         return
     what = "NaN" if np.isnan(values[bad][0]) else "infinity"
     if sparse:
-        where = counted(int(bad.sum()), "stored value")
+        where = pluralize(int(bad.sum()), "stored value")
     else:
         row, column = np.argwhere(bad)[0]
-        where = counted(int(bad.any(axis=1).sum()), "row")
+        where = pluralize(int(bad.any(axis=1).sum()), "row")
         where = f"{where} (first in row {row}, column {column})"
     raise ValueError(f"Input {name} contains {what} in {where}; only finite numbers are allowed.")
 
 
-def counted(number: int, noun: str) -> str:
+def pluralize(number: int, noun: str) -> str:
     """Write a number and its noun: 1 row, 2 rows."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
@@ -352,12 +354,12 @@ def _check_two_dimensional(X: Any, name: str) -> None:
         raise ValueError(f"{name} is {X!r}, but a table of rows is needed.")
     if dimensions is not None and dimensions != 2:
         raise ValueError(
-            f"{name} has {counted(dimensions, 'dimension')}, but a table of rows is needed "
+            f"{name} has {pluralize(dimensions, 'dimension')}, but a table of rows is needed "
             f"(Reshape your data: {name}.reshape(1, -1) makes one row of a vector)."
         )
 
 
-def check_answers(same: Any, n_pairs: int) -> BoolArray:
+def check_same_flags(same: Any, n_pairs: int) -> BoolArray:
     """Return `same` as booleans, from True/False, 1/0 or the papers' 1/-1."""
     flags = np.asarray(same)
     if flags.shape != (n_pairs,):
@@ -370,7 +372,8 @@ def check_answers(same: Any, n_pairs: int) -> BoolArray:
     known = np.isin(flags, (-1, 0, 1)) if numeric else np.zeros(n_pairs, dtype=bool)
     if not known.all():
         raise ValueError(
-            f"same holds {shown(flags[~known][0])}, but only True/False, 1/0 or 1/-1 are allowed."
+            f"same holds {format_value(flags[~known][0])}, but only True/False, 1/0 or 1/-1 are "
+            "allowed."
         )
     if (flags == 0).any() and (flags == -1).any():
         raise ValueError("same holds both 0 and -1, but only one of them may mean different.")

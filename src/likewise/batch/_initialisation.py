@@ -11,12 +11,12 @@ from likewise._runtime.arrays import Array, IndexArray
 from likewise._runtime.threads import single_threaded_blas
 from likewise._runtime.validation import (
     Rule,
+    as_float_array,
     check_n_components,
-    counted,
     either,
     matrix,
     one_of,
-    table_of_numbers,
+    pluralize,
 )
 from likewise.batch._scatter import covariance, group_means, whitener
 from likewise.metric import with_positive_peaks
@@ -83,7 +83,7 @@ def checked_init(init: Any, *, labelled: bool) -> str | Array:
                 "init='fda' needs labels, but triplets have none; use 'pca' or 'identity'."
             )
         return init
-    start = table_of_numbers(init, "init").copy()
+    start = as_float_array(init, "init").copy()
     if not np.isfinite(start).all():
         raise ValueError("init holds NaN or infinity, but only finite numbers are allowed.")
     if not start.any():
@@ -102,11 +102,11 @@ def _check_shape(start: Array, n_components: int | None, n_features: int, column
     if start.ndim != 2 or start.shape[1] != n_features or len(start) > n_features:
         raise ValueError(
             f"init has shape {start.shape}, but (n_components, {n_features}) is needed, with at "
-            f"most {counted(n_features, 'row')}: there are {n_features} {columns}."
+            f"most {pluralize(n_features, 'row')}: there are {n_features} {columns}."
         )
     if n_components not in (None, len(start)):
         raise ValueError(
-            f"init has {counted(len(start), 'row')}, but n_components={n_components}; they must "
+            f"init has {pluralize(len(start), 'row')}, but n_components={n_components}; they must "
             "match."
         )
 

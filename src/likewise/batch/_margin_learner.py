@@ -12,13 +12,13 @@ from likewise._runtime.arrays import Array
 from likewise._runtime.validation import (
     TableLike,
     at_least,
+    boolean,
     check_labelled,
     check_rows,
     either,
-    job_count,
+    n_jobs_rule,
     one_of,
     positive,
-    yes_or_no,
 )
 from likewise.base import fitting
 from likewise.batch._kernel_metric import KernelMetric
@@ -38,8 +38,8 @@ COMMON_RULES: dict[str, Any] = {
     "scale": either(one_of("auto"), positive()),
     "tol": positive(),
     "max_iter": at_least(1),
-    "n_jobs": job_count(),
-    "warm_start": yes_or_no(),
+    "n_jobs": n_jobs_rule(),
+    "warm_start": boolean(),
 }
 
 

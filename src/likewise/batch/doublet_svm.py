@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from likewise._runtime.arrays import Array
-from likewise._runtime.validation import at_least, yes_or_no
+from likewise._runtime.validation import at_least, boolean
 from likewise.batch._margin_learner import COMMON_RULES, PairMarginLearner
 from likewise.constraints import Pairs, doublets
 from likewise.kernels import KERNEL_RULES
@@ -95,7 +95,7 @@ class DoubletSVM(PairMarginLearner):
     _rules: ClassVar = {
         "n_same": at_least(1),
         "n_different": at_least(1),
-        "psd": yes_or_no(),
+        "psd": boolean(),
         **COMMON_RULES,
         **KERNEL_RULES,
     }

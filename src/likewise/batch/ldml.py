@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from likewise._runtime.arrays import Array
-from likewise._runtime.validation import at_least, yes_or_no
+from likewise._runtime.validation import at_least, boolean
 from likewise.batch._margin_learner import COMMON_RULES, PairMarginLearner
 from likewise.constraints import Pairs, doublets
 from likewise.losses import DualLoss, Logistic
@@ -87,7 +87,7 @@ class LDML(PairMarginLearner):
     _rules: ClassVar = {
         "n_same": at_least(1),
         "n_different": at_least(1),
-        "psd": yes_or_no(),
+        "psd": boolean(),
         **COMMON_RULES,
     }
 

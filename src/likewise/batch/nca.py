@@ -13,7 +13,7 @@ from likewise._runtime.validation import (
     at_least,
     check_labelled,
     either,
-    job_count,
+    n_jobs_rule,
     non_negative,
     none,
     one_of,
@@ -104,7 +104,7 @@ class NCA(MetricLearner):
         "batch_size": at_least(1),
         "max_iter": either(none(), at_least(1)),
         "tol": non_negative(),
-        "n_jobs": job_count(),
+        "n_jobs": n_jobs_rule(),
     }
 
     def __init__(

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 from numpy.typing import ArrayLike
 
 from likewise._runtime.arrays import Array
-from likewise._runtime.validation import TableLike, at_least, yes_or_no
+from likewise._runtime.validation import TableLike, at_least, boolean
 from likewise.base import fitting
 from likewise.batch._margin_learner import COMMON_RULES, MarginLearner
 from likewise.constraints import Triplets, triplets
@@ -97,7 +97,7 @@ class TripletSVM(MarginLearner):
     _rules: ClassVar = {
         "n_same": at_least(1),
         "n_different": at_least(1),
-        "psd": yes_or_no(),
+        "psd": boolean(),
         **COMMON_RULES,
         **KERNEL_RULES,
     }

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from likewise._runtime.arrays import Array, IndexArray
-from likewise._runtime.validation import whole_numbers
+from likewise._runtime.validation import as_integers
 from likewise.constraints._tuples import Pairs
 
 
@@ -66,10 +66,10 @@ def _groups(chunks: Any, n_rows: int | None) -> list[IndexArray]:
     """Return the rows of each group, whichever way they were written."""
     listed = chunks.ndim != 1 if isinstance(chunks, np.ndarray) else any(map(np.ndim, chunks))
     if listed:
-        groups = [whole_numbers(group, "chunks").ravel() for group in chunks]
+        groups = [as_integers(group, "chunks").ravel() for group in chunks]
         _check_groups(groups, n_rows)
         return groups
-    numbers = whole_numbers(chunks, "chunks")
+    numbers = as_integers(chunks, "chunks")
     if n_rows is not None and len(numbers) not in (0, n_rows):
         raise ValueError(
             f"chunks has {len(numbers)} group numbers, but X has {n_rows} rows; they must match."

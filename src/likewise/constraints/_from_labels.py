@@ -19,9 +19,9 @@ from likewise._runtime.validation import (
     check_class_sizes,
     check_finite,
     check_parameters,
-    codes_of,
-    counted,
-    shown,
+    encode_labels,
+    format_value,
+    pluralize,
 )
 from likewise.constraints._chunks import split_by
 from likewise.constraints._tuples import Pairs, Triplets
@@ -201,7 +201,7 @@ class _Labelled:
         X = np.asarray(X)
         if X.ndim != 2:
             raise ValueError(
-                f"X has {counted(X.ndim, 'dimension')}, but a table of rows is needed."
+                f"X has {pluralize(X.ndim, 'dimension')}, but a table of rows is needed."
             )
         dtype = np.float32 if X.dtype == np.float32 else np.float64
         X = np.ascontiguousarray(X, dtype=dtype)
@@ -227,7 +227,7 @@ def _codes_and_classes(y: Any) -> tuple[Array, IndexArray]:
         raise ValueError(f"y has shape {labels.shape}, but one label a row is needed.")
     if labels.dtype.kind == "f" and np.isnan(labels).any():
         raise ValueError("y contains NaN, but every row needs a label.")
-    return codes_of(labels)
+    return encode_labels(labels)
 
 
 def _nearest_of_own_class(
@@ -281,12 +281,14 @@ def _of_other_classes(
     check_parameters("a search", {name: count}, {name: at_least(1)})
     sizes = data.sizes()
     if len(sizes) < 2:
-        raise ValueError(f"y has one class ({shown(data.classes[0])}), but at least 2 are needed.")
+        raise ValueError(
+            f"y has one class ({format_value(data.classes[0])}), but at least 2 are needed."
+        )
     others = len(data.X) - sizes
     if others.min() < count:
         code = int(others.argmin())
         raise ValueError(
-            f"There are {others[code]} rows outside class {shown(data.classes[code])}, but "
+            f"There are {others[code]} rows outside class {format_value(data.classes[code])}, but "
             f"{name}={count} were asked for."
         )
     found = np.empty((len(data.X), count), dtype=np.int64)

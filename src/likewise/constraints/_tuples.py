@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from likewise._runtime.arrays import Array, BoolArray, IndexArray
-from likewise._runtime.validation import check_answers, check_row_numbers, counted, warn_user
+from likewise._runtime.validation import check_row_numbers, check_same_flags, pluralize, warn_user
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ def as_pairs(pairs: ArrayLike, same: ArrayLike, n_rows: int) -> Pairs:
     array([ True, False])
     """
     index = check_row_numbers(pairs, "pairs", 2, n_rows)
-    same = check_answers(same, len(index))
+    same = check_same_flags(same, len(index))
     _warn_of_contradictions(index, same, n_rows)
     return Pairs(index, same)
 
@@ -89,6 +89,6 @@ def _warn_of_contradictions(index: IndexArray, same: BoolArray, n_rows: int) -> 
     contradictory = int(np.count_nonzero((np.diff(keys) == 1) & (keys[1:] % 2 == 1)))
     if contradictory:
         warn_user(
-            f"{counted(contradictory, 'pair')} of rows "
+            f"{pluralize(contradictory, 'pair')} of rows "
             f"{'is' if contradictory == 1 else 'are'} marked both same and different."
         )

@@ -13,10 +13,10 @@ from likewise._runtime.validation import (
     at_least,
     check_finite,
     check_parameters,
-    codes_of,
     either,
+    encode_labels,
+    format_value,
     one_of,
-    shown,
 )
 from likewise.neighbors import nearest, vote
 
@@ -85,11 +85,11 @@ def knn_error(
     train, labels = _rows_and_labels(X_train, y_train, "train", metric)
     test, truth = _rows_and_labels(X_test, y_test, "test", metric)
     ks = _numbers_of_neighbors(n_neighbors, max_neighbors, len(train))
-    classes, codes = codes_of(labels)
+    classes, codes = encode_labels(labels)
     if (truth.dtype.kind in "US") != (classes.dtype.kind in "US"):
         raise ValueError(
-            f"y_train holds labels such as {shown(classes[0])} and y_test such as "
-            f"{shown(truth[0])}, but text is never equal to a number."
+            f"y_train holds labels such as {format_value(classes[0])} and y_test such as "
+            f"{format_value(truth[0])}, but text is never equal to a number."
         )
     true_codes = _codes_among(classes, truth)
     _, index = nearest(test, train, int(ks[-1]), n_jobs=n_jobs)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from likewise._runtime.arrays import BoolArray, FloatArray
-from likewise._runtime.validation import check_answers
+from likewise._runtime.validation import check_same_flags
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +129,7 @@ def _check_pairs(distance: ArrayLike, same: ArrayLike) -> tuple[FloatArray, Bool
         )
     if not np.isfinite(distances).all():
         raise ValueError("distance must be finite, but it has NaN or infinite values.")
-    flags = check_answers(same, len(distances))
+    flags = check_same_flags(same, len(distances))
     if flags.all() or not flags.any():
         raise ValueError(
             f"same has {flags.sum()} same and {(~flags).sum()} different pairs, "

@@ -23,11 +23,11 @@ from likewise._runtime.threads import run_blocks
 from likewise._runtime.validation import (
     TableLike,
     at_least,
+    boolean,
     check_labelled,
     check_rows,
     one_of,
     warn_user,
-    yes_or_no,
 )
 from likewise.base import OnlineLearner, fitting
 from likewise.online._classifier_state import (
@@ -75,9 +75,9 @@ class OnlineClassifier(ClassifierMixin, OnlineLearner):  # type: ignore[misc]
     covariance: str | int | None = None
     _shared_rules: ClassVar = {
         "multiclass": one_of("ovr", "top2"),
-        "fit_intercept": yes_or_no(),
+        "fit_intercept": boolean(),
         "max_iter": at_least(1),
-        "shuffle": yes_or_no(),
+        "shuffle": boolean(),
     }
 
     # -- defined by subclasses -------------------------------------------------------------------

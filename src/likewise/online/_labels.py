@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from likewise._runtime.arrays import Array, IndexArray
-from likewise._runtime.validation import codes_of, shown
+from likewise._runtime.validation import encode_labels, format_value
 
 # Pairs of labels that need no `classes`, the negative one first.
 _BINARY_LABELS = ((-1, 1), (0, 1), (False, True))
@@ -31,7 +31,7 @@ def resolve_classes(
         Whether `known` is ambiguous.
     """
     if classes is not None:
-        given, _ = codes_of(classes)
+        given, _ = encode_labels(classes)
         if len(given) < 2:
             raise ValueError(f"classes={classes!r} has one class, but at least 2 are needed.")
         if known is not None and not np.array_equal(given, known):
@@ -47,7 +47,7 @@ def resolve_classes(
 
 def _binary_classes(labels: Array) -> tuple[Array, bool]:
     """Return the classes of two well-known labels, and whether they are ambiguous."""
-    found = codes_of(labels)[0].tolist()
+    found = encode_labels(labels)[0].tolist()
     for pair in _BINARY_LABELS:
         same_type = all(isinstance(label, bool) == isinstance(pair[0], bool) for label in found)
         if same_type and set(found) <= set(pair):
@@ -72,14 +72,15 @@ def label_codes(labels: Array, classes: Array) -> IndexArray:
         known = np.asarray(classes[codes] == labels)
     if not known.all():
         raise ValueError(
-            f"y holds the label {shown(labels[~known][0])}, but the classes are {listed(classes)}."
+            f"y holds the label {format_value(labels[~known][0])}, but the classes are "
+            f"{listed(classes)}."
         )
     return codes
 
 
 def listed(labels: Array) -> str:
     """Return labels as text for an error message."""
-    words = [shown(label) for label in labels.tolist()]
+    words = [format_value(label) for label in labels.tolist()]
     if len(words) > 8:
         words = [*words[:7], "…"]
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

@@ -13,12 +13,12 @@ from likewise._runtime.arrays import Array
 from likewise._runtime.memory import require_memory
 from likewise._runtime.validation import (
     Rule,
+    as_float_array,
     either,
     matrix,
     non_negative,
     one_of,
     positive,
-    table_of_numbers,
 )
 from likewise.batch._pair_learner import PairLearner
 from likewise.batch._scatter import group_means, whitener
@@ -186,7 +186,7 @@ class ITML(PairLearner):
                     "directions, but ITML needs all; use prior='identity' or remove features."
                 )
             return np.asarray(root.T @ root)
-        prior = table_of_numbers(self.prior, "prior")
+        prior = as_float_array(self.prior, "prior")
         if prior.shape != (n_features, n_features):
             raise ValueError(
                 f"prior has shape {prior.shape}, but X needs ({n_features}, {n_features})."

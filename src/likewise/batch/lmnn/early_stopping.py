@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 
 from likewise import neighbors
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
-from likewise._runtime.validation import counted, shown
+from likewise._runtime.validation import format_value, pluralize
 from likewise.batch.lmnn.preconditioning import CentredData
 
 
@@ -49,8 +49,8 @@ def split_validation(
         if n_held < 1 or len(members) - n_held <= n_neighbors:
             raise ValueError(
                 f"validation_fraction={fraction} would hold out {n_held} of the "
-                f"{counted(len(members), 'row')} of class {shown(label)}, but at least 1 must be "
-                f"held out and {n_neighbors + 1} be left for n_neighbors={n_neighbors}."
+                f"{pluralize(len(members), 'row')} of class {format_value(label)}, but at least 1 "
+                f"must be held out and {n_neighbors + 1} be left for n_neighbors={n_neighbors}."
             )
         chosen.append(random.permutation(members)[:n_held])
     held_out = np.zeros(len(codes), dtype=bool)

@@ -20,12 +20,12 @@ from likewise._runtime.validation import (
     check_n_components,
     check_rows,
     check_weights,
-    counted,
     either,
-    job_count,
+    n_jobs_rule,
     non_negative,
     none,
     one_of,
+    pluralize,
     positive,
     strictly_between,
 )
@@ -170,7 +170,7 @@ class LMNN(KernelMetric):
         "max_iter": at_least(1),
         "tol": positive(),
         "validation_fraction": either(none(), strictly_between(0, 1)),
-        "n_jobs": job_count(),
+        "n_jobs": n_jobs_rule(),
     }
 
     def __init__(
@@ -391,7 +391,7 @@ class LMNN(KernelMetric):
         arguments = ("LMNN", init, self.n_components, X, supervision.codes)
         L = initial_components(*arguments, columns=columns, n_jobs=self.n_jobs)
         if self.solver == "projected" and len(L) < L.shape[1]:
-            by_init = f"init with {counted(len(L), 'row')}"
+            by_init = f"init with {pluralize(len(L), 'row')}"
             asking = f"n_components={self.n_components}" if self.n_components else by_init
             raise ValueError(
                 f"solver='projected' learns all {L.shape[1]} components, but {asking} asks for "

@@ -19,9 +19,9 @@ from likewise._runtime.validation import (
     check_labelled,
     check_rows,
     check_weights,
-    codes_of,
     either,
-    job_count,
+    encode_labels,
+    n_jobs_rule,
     none,
     one_of,
     positive,
@@ -118,7 +118,7 @@ class MultiMetricLMNN(NeighborVoter):
         "max_iter": at_least(1),
         "tol": positive(),
         "validation_fraction": either(none(), strictly_between(0, 1)),
-        "n_jobs": job_count(),
+        "n_jobs": n_jobs_rule(),
     }
 
     def __init__(
@@ -293,7 +293,7 @@ class MultiMetricLMNN(NeighborVoter):
                     f"clusters has shape {given.shape}, but X has {len(X)} rows: one value per row "
                     "is needed."
                 )
-            return codes_of(given)[1]
+            return encode_labels(given)[1]
         n_clusters = int(self.clusters)  # type: ignore[arg-type]
         if n_clusters > len(X):
             raise ValueError(
@@ -303,7 +303,7 @@ class MultiMetricLMNN(NeighborVoter):
         from sklearn.cluster import KMeans
 
         found = KMeans(n_clusters, n_init=10, random_state=self.random_state).fit_predict(X)
-        return codes_of(found)[1]
+        return encode_labels(found)[1]
 
     def kneighbors(self, X: TableLike, n_neighbors: int | None = None) -> tuple[Array, IndexArray]:
         """Return the distances and row numbers of the nearest training rows, nearest first.

@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from likewise._runtime.validation import TableLike, at_least, check_labelled, job_count, positive
+from likewise._runtime.validation import TableLike, at_least, check_labelled, n_jobs_rule, positive
 from likewise.base import MetricLearner, fitting
 from likewise.batch._initialisation import rms_scale
 from likewise.batch.mcml.psd_factor import minimise_on_psd
@@ -69,7 +69,7 @@ class MCML(MetricLearner):
     True
     """
 
-    _rules: ClassVar = {"max_iter": at_least(1), "tol": positive(), "n_jobs": job_count()}
+    _rules: ClassVar = {"max_iter": at_least(1), "tol": positive(), "n_jobs": n_jobs_rule()}
 
     def __init__(
         self,

@@ -18,9 +18,9 @@ from likewise._runtime.validation import (
     at_least,
     check_labelled,
     check_rows,
-    job_count,
+    format_value,
+    n_jobs_rule,
     non_negative,
-    shown,
 )
 from likewise.base import NeighborVoter, fitting
 from likewise.batch._initialisation import rms_scale
@@ -110,7 +110,7 @@ class PLML(NeighborVoter):
         "regularization": non_negative(),
         "max_iter": at_least(1),
         "tol": non_negative(),
-        "n_jobs": job_count(),
+        "n_jobs": n_jobs_rule(),
     }
 
     def __init__(
@@ -163,8 +163,8 @@ class PLML(NeighborVoter):
         counts = np.bincount(codes)
         if counts.min() < 2:
             raise ValueError(
-                f"Class {shown(classes[counts.argmin()])} has 1 sample, but PLML needs at least 2 "
-                "in every class."
+                f"Class {format_value(classes[counts.argmin()])} has 1 sample, but PLML needs at "
+                "least 2 in every class."
             )
         n_same = min(_N_SAME, int(counts.min()) - 1)
         n_different = min(_N_DIFFERENT, len(X) - int(counts.max()))

@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from likewise._runtime.arrays import Array
-from likewise._runtime.validation import yes_or_no
+from likewise._runtime.validation import boolean
 from likewise.batch.similar_scatter.learner import SimilarScatterLearner
 from likewise.batch.similar_scatter.simplex import maximise_on_simplex
 from likewise.batch.similar_scatter.spectrahedron import maximise_on_spectrahedron
@@ -74,7 +74,7 @@ class MMC(SimilarScatterLearner):
 
     _rules: ClassVar = {
         **SimilarScatterLearner._rules,
-        "diagonal": yes_or_no(),
+        "diagonal": boolean(),
     }
 
     def __init__(
