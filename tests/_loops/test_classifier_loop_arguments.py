@@ -13,7 +13,7 @@ CHECKED = {
     "dense_events": {
         "W": np.zeros((1, 3)),
         "precision": np.empty((0, 0)),
-        "reach": np.zeros(1),
+        "max_sqnorm": np.zeros(1),
         "X": np.zeros((2, 3)),
         "labels": np.array([0, 1]),
         "top2": False,
@@ -21,7 +21,7 @@ CHECKED = {
     "csr_events": {
         "W": np.zeros((1, 3)),
         "precision": np.empty((0, 0)),
-        "reach": np.zeros(1),
+        "max_sqnorm": np.zeros(1),
         "values": np.ones(2),
         "features": np.array([0, 2], dtype=np.int32),
         "starts": np.array([0, 1, 2]),
@@ -33,7 +33,7 @@ CHECKED = {
         "W": np.zeros((1, 3)),
         "columns": np.zeros((1, 3, 8)),
         "diagonal": np.ones((1, 3)),
-        "reach": np.zeros(1),
+        "max_sqnorm": np.zeros(1),
         "X": np.zeros((2, 3)),
         "labels": np.array([0, 1]),
         "top2": False,
@@ -49,7 +49,7 @@ CHECKED = {
         "diagonal": np.ones((1, 2)),
         "trace": np.ones(1),
         "sums": np.zeros((1, 3)),
-        "reach": np.zeros(1),
+        "max_sqnorm": np.zeros(1),
         "X": np.zeros((2, 3)),
         "labels": np.array([0, 1]),
         "top2": False,
@@ -60,11 +60,11 @@ CHECKED = {
         "diagonal": np.ones(3),
         "X": np.zeros((2, 3)),
         "labels": np.array([0, 1]),
-        "asked": np.array([1]),
-        "known": np.zeros((1, 3)),
-        "quadratics": np.zeros(2),
-        "history": np.zeros((2, 3)),
-        "shrink": np.zeros(2),
+        "known_rows": np.array([1]),
+        "known_products": np.zeros((1, 3)),
+        "quadratic_forms": np.zeros(2),
+        "gains": np.zeros((2, 3)),
+        "gain_weights": np.zeros(2),
     },
 }
 
@@ -77,7 +77,7 @@ SPOILED = [
     ("dense_events", ValueError, "labels", np.array([0])),
     ("dense_events", ValueError, "W", np.zeros((1, 2))),
     ("dense_events", ValueError, "precision", np.ones((1, 2))),
-    ("dense_events", ValueError, "reach", np.zeros(2)),
+    ("dense_events", ValueError, "max_sqnorm", np.zeros(2)),
     ("dense_events", ValueError, "top2", True),
     ("csr_events", ValueError, "features", np.array([0, 3], dtype=np.int32)),
     ("csr_events", ValueError, "starts", np.array([1, 2, 3])),
@@ -94,18 +94,16 @@ SPOILED = [
     ("low_rank_events", ValueError, "used", np.array([3])),
     ("low_rank_events", ValueError, "trace", np.ones(2)),
     ("block_events", ValueError, "sigma", np.eye(2)),
-    ("block_events", ValueError, "known", np.zeros((2, 3))),
-    ("block_events", ValueError, "quadratics", np.zeros(1)),
+    ("block_events", ValueError, "known_products", np.zeros((2, 3))),
+    ("block_events", ValueError, "quadratic_forms", np.zeros(1)),
 ]
 
 
 @needs_native
 @pytest.mark.parametrize(("name", "error", "argument", "value"), SPOILED)
 def test_native_checks_for_itself(name, error, argument, value):
-    rule = RULE._asdict()
-    rule["R"] = rule.pop("reach")
     scores = np.zeros(2) if name == "block_events" else np.zeros((2, 1))
-    good = {**CHECKED[name], **rule, "scores": scores}
+    good = {**CHECKED[name], **RULE._asdict(), "scores": scores}
     getattr(_native, name)(**good)
     with pytest.raises(error):
         getattr(_native, name)(**{**good, argument: value})
@@ -115,17 +113,17 @@ def test_native_checks_for_itself(name, error, argument, value):
 
 @needs_native
 def test_native_learner_of_single_events_checks_for_itself():
-    W, none, reach, rule = np.ones((1, 2)), np.empty((0, 0)), np.zeros(1), RULE
+    W, none, max_sqnorm, rule = np.ones((1, 2)), np.empty((0, 0)), np.zeros(1), RULE
     for error, arguments in [
-        (TypeError, (W.astype(np.float32), none, reach, False, *rule)),
-        (ValueError, (W, np.ones((1, 3)), reach, False, *rule)),
+        (TypeError, (W.astype(np.float32), none, max_sqnorm, False, *rule)),
+        (ValueError, (W, np.ones((1, 3)), max_sqnorm, False, *rule)),
         (ValueError, (W, none, np.zeros(2), False, *rule)),
-        (ValueError, (W, none, reach, True, *rule)),
-        (ValueError, (W, none, reach, False, 8, *rule[1:])),
+        (ValueError, (W, none, max_sqnorm, True, *rule)),
+        (ValueError, (W, none, max_sqnorm, False, 8, *rule[1:])),
     ]:
         with pytest.raises(error):
             _native.EventLearner(*arguments)
-    learn = _native.EventLearner(W, none, reach, False, *rule).learn
+    learn = _native.EventLearner(W, none, max_sqnorm, False, *rule).learn
     for error, arguments in [
         (TypeError, (np.ones((1, 2)), 1)),
         (TypeError, (np.ones(4)[::2], 1)),

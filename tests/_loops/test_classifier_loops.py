@@ -37,8 +37,8 @@ def rows_for(stream, d, n_models, seed, n=40):
     return X, labels, rng
 
 
-def rule_for(kind, bias, reach=0.0):
-    return ClassifierRule(kind, 0.7, 1.0, 0.5, reach, bias)
+def rule_for(kind, bias, radius=0.0):
+    return ClassifierRule(kind, 0.7, 1.0, 0.5, radius, bias)
 
 
 def case_for(name, kind, stream, d, n_models, top2, bias, seed=0):
@@ -47,11 +47,11 @@ def case_for(name, kind, stream, d, n_models, top2, bias, seed=0):
     width = d + bool(bias)
     # With variances of the order of 1/‖x‖² the steps are ordinary ones, whatever the length.
     scale = {"tiny": 1e90, "huge": 1e-90}.get(stream, 1.0)
-    rule = rule_for(kind, bias * scale**-0.5, reach=float(seed % 2))
-    W, reach = 0.1 * rng.normal(size=(n_models, width)) * scale**0.5, np.zeros(n_models)
+    rule = rule_for(kind, bias * scale**-0.5, radius=float(seed % 2))
+    W, max_sqnorm = 0.1 * rng.normal(size=(n_models, width)) * scale**0.5, np.zeros(n_models)
 
     def arguments():
-        start = W.copy(), reach.copy()
+        start = W.copy(), max_sqnorm.copy()
         if name.startswith("dense first"):
             return *start[:1], np.empty((0, 0)), start[1], X, labels, top2, rule
         if name.startswith("dense"):
@@ -68,14 +68,14 @@ def case_for(name, kind, stream, d, n_models, top2, bias, seed=0):
             columns = np.zeros((n_models, width, padded(width)))
             diagonal = np.full(W.shape, scale)
             return *start[:1], columns, diagonal, start[1], X, labels, top2, 25, rule
-        room = 30
+        capacity = 30
         sketch = Sketch(
-            basis=np.zeros((n_models, room, width)),
+            basis=np.zeros((n_models, capacity, width)),
             spanned=np.zeros(n_models, dtype=np.int64),
-            rows=np.zeros((n_models, room, room)),
+            rows=np.zeros((n_models, capacity, capacity)),
             used=np.zeros(n_models, dtype=np.int64),
-            columns=np.zeros((n_models, room, padded(room))),
-            diagonal=np.full((n_models, room), scale),
+            columns=np.zeros((n_models, capacity, padded(capacity))),
+            diagonal=np.full((n_models, capacity), scale),
             trace=np.full(n_models, 1 / scale),
             sums=np.zeros((n_models, width)),
         )
@@ -94,7 +94,7 @@ LOOP_OF = {
 
 
 def outcome(loop, args):
-    """Return everything that a loop says and leaves behind."""
+    """Return everything that a loop returns and changes."""
     found = loop(*args)
     flat = [part for arg in args for part in (arg if isinstance(arg, Sketch) else (arg,))]
     left = [arg for arg in flat if isinstance(arg, np.ndarray) and arg.dtype.kind in "fi"]
@@ -122,7 +122,7 @@ SETTINGS = [(1, False, 0.0), (1, False, 1.0), (3, False, 1.0), (3, True, 1.0)]
 
 @lru_cache
 def cases_with_outcomes(name, d, stream):
-    """Fresh arguments, and what the twin says; the same for every set of instructions."""
+    """Fresh arguments, and the results of the twin; they serve all instruction sets."""
     cases = []
     for seed, (kind, setting) in enumerate(itertools.product(Kind, SETTINGS)):
         n_models, top2, _ = setting
@@ -152,12 +152,12 @@ def test_single_event_is_a_stream_of_one(instructions, top2):
     for kind in Kind:
         for n_models in (2, 3) if top2 else (1, 3):
             rule = rule_for(kind, 1.0)
-            W, reach = rng.normal(size=(n_models, 6)), np.zeros(n_models)
+            W, max_sqnorm = rng.normal(size=(n_models, 6)), np.zeros(n_models)
             precision = np.empty((0, 0)) if kind in FIRST_ORDER else np.ones((n_models, 6))
             x, label = rng.normal(size=5), 1
             for loops in (compiled, reference):
-                left = W.copy(), precision.copy(), reach.copy()
-                right = W.copy(), precision.copy(), reach.copy()
+                left = W.copy(), precision.copy(), max_sqnorm.copy()
+                right = W.copy(), precision.copy(), max_sqnorm.copy()
                 one = loops.event_learner(*left, top2, rule)(x, label)
                 many = loops.dense_events(*right, x[None], np.array([label]), top2, rule)
                 assert_same(left, right, 0)
@@ -183,9 +183,11 @@ def test_single_event_refuses_what_cannot_be_learned():
 
 @needs_native
 @pytest.mark.parametrize("kind", [Kind.CAPPED, Kind.CONFIDENCE, Kind.SECOND_ORDER_PERCEPTRON])
-@pytest.mark.parametrize("told", [False, True], ids=["", "quadratics told"])
-@pytest.mark.parametrize("case", ["plain", "few known", "little room", "imprecise", "lost digits"])
-def test_native_block_matches_reference(instructions, case, kind, told):
+@pytest.mark.parametrize("with_forms", [False, True], ids=["", "quadratic forms"])
+@pytest.mark.parametrize(
+    "case", ["plain", "few known", "little capacity", "imprecise", "lost digits"]
+)
+def test_native_block_matches_reference(instructions, case, kind, with_forms):
     if case == "imprecise" and kind is Kind.SECOND_ORDER_PERCEPTRON:
         pytest.skip("the score of such a row is rounding, and so is whether it is a mistake")
     rng = np.random.default_rng(4)
@@ -198,8 +200,8 @@ def test_native_block_matches_reference(instructions, case, kind, told):
     sigma = root @ root.T
     if case == "lost digits":
         X[5:9] = 1e4 * X[4]
-    asked = np.arange(n) if case == "plain" else np.arange(0, n, 5)
-    capacity = 7 if case == "little room" else 50
+    known_rows = np.arange(n) if case == "plain" else np.arange(0, n, 5)
+    capacity = 7 if case == "little capacity" else 50
     for bias in (0.0, 1.0):
         if bias:
             X[:, -1] = 1
@@ -213,9 +215,9 @@ def test_native_block_matches_reference(instructions, case, kind, told):
                 sigma.diagonal().copy(),
                 X,
                 labels,
-                asked,
-                X[asked] @ sigma,
-                np.einsum("nd,de,ne->n", X, sigma, X) if told else np.empty(0),
+                known_rows,
+                X[known_rows] @ sigma,
+                np.einsum("nd,de,ne->n", X, sigma, X) if with_forms else np.empty(0),
                 *noted,
                 rule_for(kind, bias),
             )
@@ -225,12 +227,12 @@ def test_native_block_matches_reference(instructions, case, kind, told):
         )
         if not bias:  # which gives the row that is hard to measure a length
             assert ends[0][2] == (case != "imprecise")
-        if case == "little room":
+        if case == "little capacity":
             assert ends[0][1] == capacity
 
 
 def test_confidence_step_solves_its_equation():
-    """α is the root of the quadratic from which the closed form comes, in both branches."""
+    """α is the root of the quadratic from which the closed covariance comes, in both branches."""
     rng = np.random.default_rng(5)
     signs = set()
     for _ in range(500):

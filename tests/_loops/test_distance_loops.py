@@ -181,7 +181,7 @@ def test_max_pairs_stops_the_search():
     assert caught.value.max_pairs == total - 1
 
 
-def test_more_pairs_than_memory_is_a_sentence(monkeypatch):
+def test_more_pairs_than_memory_raise(monkeypatch):
     monkeypatch.setattr(types, "free_memory", lambda: 1000)
     Z, labels, _ = case_for("radius_scan", (330, 3), np.float64, "random")
     everything = np.full(330, np.inf)
@@ -194,7 +194,7 @@ def test_more_pairs_than_memory_is_a_sentence(monkeypatch):
         _loops.radius_scan(Z, labels, everything, max_pairs=most + 1)
 
 
-def test_bad_arguments_get_a_sentence():
+def test_bad_arguments_raise():
     Z, labels, radius2 = np.zeros((4, 2)), np.zeros(4, np.int64), np.zeros(4)
     two = np.zeros(2, np.int64)
 
@@ -225,8 +225,8 @@ def test_bad_arguments_get_a_sentence():
         (ValueError, "finite", lambda: _loops.radius_scan(Z + np.inf, labels, radius2)),
         (ValueError, "1e300", lambda: _loops.radius_scan(Z + 1e305, labels, radius2)),
         (ValueError, "at least 0", lambda: _loops.radius_scan(Z, labels, radius2, max_pairs=-1)),
-        (ValueError, "as long", lambda: _loops.pair_sqdist(Z, two, two[:1])),
-        (ValueError, "one a pair", lambda: _loops.laplacian_apply(Z, two, two, radius2)),
+        (ValueError, "same length", lambda: _loops.pair_sqdist(Z, two, two[:1])),
+        (ValueError, "one per pair", lambda: _loops.laplacian_apply(Z, two, two, radius2)),
         (IndexError, "rows must lie in 0 to 3", lambda: _loops.pair_sqdist(Z, two + 4, two)),
         (
             IndexError,

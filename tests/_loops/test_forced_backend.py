@@ -23,19 +23,19 @@ sys.meta_path.insert(0, Broken())
 """
 
 
-def backend(setup, wish):
+def backend(setup, requested):
     """Import the loops in a new process, and return which were chosen or the error."""
     done = subprocess.run(
         [sys.executable, "-c", setup + "from likewise import _loops; print(_loops.BACKEND)"],
         capture_output=True,
         text=True,
-        env=os.environ | {"LIKEWISE_LOOPS": wish},
+        env=os.environ | {"LIKEWISE_LOOPS": requested},
     )
     return (done.stdout or done.stderr).strip().splitlines()[-1]
 
 
 @pytest.mark.parametrize(
-    ("setup", "wish", "expected"),
+    ("setup", "requested", "expected"),
     [
         ("", "native", "native"),
         (MISSING, "native", "ImportError: LIKEWISE_LOOPS is 'native', but this installation"),
@@ -45,5 +45,5 @@ def backend(setup, wish):
     ],
     ids=["there", "missing", "broken", "broken, not forced", "missing, not forced"],
 )
-def test_compiled_loops_are_used_or_an_error_is_raised(setup, wish, expected):
-    assert backend(setup, wish).startswith(expected)
+def test_compiled_loops_are_used_or_an_error_is_raised(setup, requested, expected):
+    assert backend(setup, requested).startswith(expected)

@@ -74,7 +74,7 @@ def test_group_hinges_are_the_losses_of_every_triplet(loss):
     assert_same(found, (value, near_derivative, far_derivative))
 
 
-def test_bad_groups_get_a_sentence():
+def test_bad_groups_raise():
     near, far = np.zeros(2), np.zeros(4)
 
     def hinges(near_start=(0, 2), far_start=(0, 4), margin=1.0, smoothing=0.0):

@@ -17,7 +17,7 @@ if INSTRUCTIONS:
 RULES = [
     StepRule(variant, C) for variant, C in zip(VARIANTS, (1.0, 0.05, 3.0, 0.3), strict=True)
 ] + [
-    StepRule("PA", 1.0, slack=0.7),
+    StepRule("PA", 1.0, relaxation=0.7),
     StepRule("PALS", 2.0, tolerance=0.02),
 ]
 KINDS = ["random", "empty", "one", "zero vectors", "tiny", "huge", "repeated"]
@@ -84,13 +84,13 @@ def case_for(name, kind, d, rule, max_updates=10**9, seed=0):
 
 
 def outcome(loop, args):
-    """Return everything that a loop says and leaves behind, metrics as matrices."""
+    """Return everything that a loop returns and changes, metrics as matrices."""
     found = loop(*args)
     parts = []
     for item in found if isinstance(found, tuple) else (found,):
         parts.extend(item if isinstance(item, tuple) else (item,))
     if isinstance(args[0], LowRankMetric):
-        count = parts.pop()  # how the same matrix is split into rows is the loop's own affair
+        count = parts.pop()  # the rows of a matrix are not unique
         left = [args[0]._replace(used=count).dense()]
     else:
         left = [args[0], args[1]] if isinstance(args[1], np.ndarray) else [args[0]]
@@ -117,7 +117,7 @@ def test_assert_same_can_fail():
 
 @lru_cache
 def expected_outcomes(name, kind, d):
-    """What the twin says, rule by rule; the same for every set of instructions."""
+    """The results of the twin for each rule; they serve all instruction sets."""
     return [
         outcome(getattr(reference, name), case_for(name, kind, d, rule, seed=number)())
         for number, rule in enumerate(RULES)
@@ -125,11 +125,11 @@ def expected_outcomes(name, kind, d):
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 1e200])
-def test_differences_that_are_no_numbers_or_too_long_are_told(bad):
+def test_differences_that_are_not_finite_or_too_long_are_reported(bad):
     X = np.ones((3, 20))
     X[2, 7] = bad
     pairs = np.array([[0, 1], [1, 2], [2, 2]])
-    assert not _loops.pair_differences(X, pairs, 1.0)[1] <= types.LONGEST2
+    assert not _loops.pair_differences(X, pairs, 1.0)[1] <= types.MAX_PAIR_SQNORM
     assert _loops.pair_differences(X, pairs[:1], 1.0)[1] == 0
 
 
@@ -155,7 +155,7 @@ def test_native_matches_reference(instructions, name, d, kind):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("d", FEATURES)
 def test_native_in_an_eigenbasis_matches_reference(instructions, d, kind):
-    """The compiled loop may stop earlier, for a fresh basis; so far it must say the same."""
+    """The compiled loop may stop earlier, for a new basis; up to there results are equal."""
     for number, rule in enumerate(RULES):
         metric, *rest, _ = case_for("low_rank_psd_steps", kind, d, rule, seed=number)()
         found = outcome(compiled.low_rank_psd_steps, (metric, *rest, rule))
@@ -173,7 +173,7 @@ def test_cut_after_so_many_updates(name, max_updates):
         fresh = case_for(name, "random", 6, rule, max_updates)
         found = outcome(getattr(compiled, name), fresh())
         expected = outcome(getattr(reference, name), fresh())
-        if name != "pair_steps":  # what lies behind the cut is not looked at again
+        if name != "pair_steps":  # what lies behind the cut is not updated
             found[-1], expected[-1] = (x[-1][: int(x[0])] for x in (found, expected))
         assert_same(found, expected, 1e-10)
         taken, steps = int(expected[0]), expected[3]
@@ -197,7 +197,7 @@ def test_twins_follow_the_definition():
         for k in range(30):
             v, y = V[k], sign[k]
             p = 1 - y * (b - v @ M @ v)
-            s = 1 + np.linalg.norm(v) ** 4 + rule.slack
+            s = 1 + np.linalg.norm(v) ** 4 + rule.relaxation
             tau = {
                 "PA": max(p, 0) / s,
                 "PA-I": min(rule.C, max(p, 0) / s),
@@ -325,4 +325,4 @@ def test_native_checks_for_itself():
 
 def test_rule_knows_its_variants():
     assert [StepRule(variant).code for variant in VARIANTS] == [0, 1, 2, 3]
-    assert np.isfinite(types.LONGEST2**2)
+    assert np.isfinite(types.MAX_PAIR_SQNORM**2)

@@ -4,24 +4,24 @@ import os
 from importlib.util import find_spec
 
 
-def choose_backend(wish: str, compiled: bool) -> str:
+def choose_backend(requested: str, compiled: bool) -> str:
     """Return ``"native"`` or ``"numpy"``: the one asked for, else the fastest available.
 
     Parameters
     ----------
-    wish : str
+    requested : str
         The value of ``LIKEWISE_LOOPS``: ``"native"``, ``"numpy"`` or empty.
     compiled : bool
         Whether the compiled module is installed.
     """
-    if wish not in ("", "native", "numpy"):
-        raise ValueError(f"LIKEWISE_LOOPS must be 'native', 'numpy' or empty, not {wish!r}.")
-    if wish == "native" and not compiled:
+    if requested not in ("", "native", "numpy"):
+        raise ValueError(f"LIKEWISE_LOOPS must be 'native', 'numpy' or empty, not {requested!r}.")
+    if requested == "native" and not compiled:
         raise ImportError(
             "LIKEWISE_LOOPS is 'native', but this installation of likewise has no compiled "
             "loops; reinstall it where there is a C++ compiler, or leave the variable empty."
         )
-    return wish or ("native" if compiled else "numpy")
+    return requested or ("native" if compiled else "numpy")
 
 
 BACKEND = choose_backend(

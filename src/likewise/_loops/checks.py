@@ -1,19 +1,19 @@
-"""What loops of several families share: the width of their vectors, and checks of arguments."""
+"""Vector width and argument checks that several families share."""
 
 import numpy as np
 
 from likewise._runtime.arrays import Array
 
-LANES = 8  # doubles that the compiled loops take at a time
+LANES = 8  # doubles per vector in the compiled loops
 
 
 def padded(width: int) -> int:
-    """Return `width` rounded up to whole vectors."""
+    """Return `width` rounded up to a multiple of `LANES`."""
     return -(-width // LANES) * LANES
 
 
 def check_vector(name: str, values: Array, dtype: type) -> None:
-    """Refuse anything but a contiguous vector of the given type."""
+    """Raise unless `values` is a contiguous vector of the given type."""
     if not isinstance(values, np.ndarray) or values.dtype != dtype:
         found = getattr(values, "dtype", type(values).__name__)
         raise TypeError(f"{name} must be an array of {np.dtype(dtype)}, but it is {found}.")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from likewise._loops.pairs.types import LONGEST2
+from likewise._loops.pairs.types import MAX_PAIR_SQNORM
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.threads import run_blocks, single_threaded_blas
 from likewise.kernels import Kernel, check_kernel, kernel_function
@@ -83,10 +83,10 @@ class KernelMetricLearner(OnlineMetricLearner):
                 tolerance=self.tol,
                 budget=self.budget,
             )
-            if not differences.max_sqnorm <= LONGEST2:
+            if not differences.max_sqnorm <= MAX_PAIR_SQNORM:
                 raise ValueError(
                     f"A pair is {differences.max_sqnorm**0.5:.3g} apart in feature space, but only "
-                    f"differences up to {LONGEST2**0.5:.0e} can be learned from."
+                    f"differences up to {MAX_PAIR_SQNORM**0.5:.0e} can be learned from."
                 )
             rule = self._step_rule()
             losses.append(

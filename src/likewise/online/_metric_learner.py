@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 
 from likewise import _files
 from likewise._loops import pair_differences, pair_sqdist
-from likewise._loops.pairs.types import LONGEST2, StepRule
+from likewise._loops.pairs.types import MAX_PAIR_SQNORM, StepRule
 from likewise._runtime.arrays import Array, BoolArray, FloatArray, IndexArray
 from likewise._runtime.threads import single_threaded_blas
 from likewise._runtime.validation import TableLike, check_finite, check_labelled, check_rows
@@ -372,7 +372,7 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
 
     def _differences(self, X: Array, index: IndexArray) -> FloatArray:
         V, max_sqnorm = pair_differences(X, index, self.scale_)
-        if not max_sqnorm <= LONGEST2:
+        if not max_sqnorm <= MAX_PAIR_SQNORM:
             check_finite(X, "X")
             raise_out_of_range(V / self.scale_, self.scale_)
         return V

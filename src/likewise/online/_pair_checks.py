@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from likewise._loops.pairs.types import LONGEST2
+from likewise._loops.pairs.types import MAX_PAIR_SQNORM
 from likewise._runtime.arrays import Array, FloatArray
 
 
@@ -41,5 +41,5 @@ def raise_out_of_range(differences: FloatArray, scale: float) -> NoReturn:
     """Raise an error about differences that are not finite, or too large once scaled."""
     raise ValueError(
         f"A pair differs by {np.abs(differences).max():.3g}, but only finite differences up to "
-        f"{LONGEST2**0.5 / scale:.0e} can be learned from."
+        f"{MAX_PAIR_SQNORM**0.5 / scale:.0e} can be learned from."
     )

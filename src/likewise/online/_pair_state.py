@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import blas, eigh, lapack
 
 from likewise import _files, _loops
-from likewise._loops.pairs.types import LONGEST2, LowRankMetric, StepRule, Steps
+from likewise._loops.pairs.types import MAX_PAIR_SQNORM, LowRankMetric, StepRule, Steps
 from likewise._runtime.arrays import FloatArray
 from likewise.metric import nearest_psd
 
@@ -201,7 +201,7 @@ def learn_one_difference(
 
 def differences_in_range(V: FloatArray) -> bool:
     """Return whether all differences are finite, and the fourth powers of their lengths too."""
-    return bool(np.einsum("nd,nd->n", V, V).max(initial=0.0) <= LONGEST2)
+    return bool(np.einsum("nd,nd->n", V, V).max(initial=0.0) <= MAX_PAIR_SQNORM)
 
 
 def _count_event(

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 import numpy as np
 import scipy.sparse as sp
 
-from likewise._loops.classifiers.types import LONGEST2
+from likewise._loops.classifiers.types import MAX_SAMPLE_SQNORM
 from likewise._runtime.arrays import Array
 from likewise._runtime.validation import check_finite
 
@@ -30,7 +30,7 @@ def samples_in_range(X: Any) -> bool:
     """Return whether all values are finite and their squares can be summed."""
     values = X.data if is_sparse(X) else X
     with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.vdot(values, values) <= LONGEST2)
+        return bool(np.vdot(values, values) <= MAX_SAMPLE_SQNORM)
 
 
 def check_range(X: Any) -> None:
@@ -45,7 +45,7 @@ def raise_sample_out_of_range(X: Any, name: str) -> NoReturn:
     largest = np.abs(X.data if is_sparse(X) else X).max()
     raise ValueError(
         f"{name} holds values up to {largest:.3g}, but only samples of length up to "
-        f"{LONGEST2**0.5:.0e} can be learned from."
+        f"{MAX_SAMPLE_SQNORM**0.5:.0e} can be learned from."
     )
 
 

@@ -166,7 +166,7 @@ class POLA(KernelMetricLearner):
     # -- the algorithm ---------------------------------------------------------------------------
 
     def _step_rule(self) -> StepRule:
-        return StepRule("PA", slack=float(self.relaxation))
+        return StepRule("PA", relaxation=float(self.relaxation))
 
     def _projection(self) -> Projection:
         return "each"

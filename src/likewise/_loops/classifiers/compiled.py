@@ -1,4 +1,4 @@
-"""The loops of online classifiers in C++: the same functions as in `reference`."""
+"""Online classifiers in C++: the functions of `reference`."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from likewise._runtime.arrays import FloatArray, IndexArray
 
 
 def event_learner(
-    W: FloatArray, precision: FloatArray, reach: FloatArray, top2: bool, rule: ClassifierRule
+    W: FloatArray, precision: FloatArray, max_sqnorm: FloatArray, top2: bool, rule: ClassifierRule
 ) -> EventLearner:
     """See `likewise._loops.classifiers.reference.event_learner`."""
-    learner: EventLearner = _native.EventLearner(W, precision, reach, top2, *rule).learn
+    learner: EventLearner = _native.EventLearner(W, precision, max_sqnorm, top2, *rule).learn
     return learner
 
 
 def dense_events(
     W: FloatArray,
     precision: FloatArray,
-    reach: FloatArray,
+    max_sqnorm: FloatArray,
     X: FloatArray,
     labels: IndexArray,
     top2: bool,
@@ -29,13 +29,13 @@ def dense_events(
 ) -> tuple[FloatArray, int]:
     """See `likewise._loops.classifiers.reference.dense_events`."""
     scores = np.empty((len(X), len(W)))
-    return scores, _native.dense_events(W, precision, reach, X, labels, top2, *rule, scores)
+    return scores, _native.dense_events(W, precision, max_sqnorm, X, labels, top2, *rule, scores)
 
 
 def csr_events(
     W: FloatArray,
     precision: FloatArray,
-    reach: FloatArray,
+    max_sqnorm: FloatArray,
     values: FloatArray,
     features: NDArray[np.int32],
     starts: IndexArray,
@@ -47,7 +47,7 @@ def csr_events(
     """See `likewise._loops.classifiers.reference.csr_events`."""
     scores = np.empty((len(labels), len(W)))
     return scores, _native.csr_events(
-        W, precision, reach, values, features, starts, width, labels, top2, *rule, scores
+        W, precision, max_sqnorm, values, features, starts, width, labels, top2, *rule, scores
     )
 
 
@@ -55,7 +55,7 @@ def factor_events(
     W: FloatArray,
     columns: FloatArray,
     diagonal: FloatArray,
-    reach: FloatArray,
+    max_sqnorm: FloatArray,
     X: FloatArray,
     labels: IndexArray,
     top2: bool,
@@ -65,7 +65,7 @@ def factor_events(
     """See `likewise._loops.classifiers.reference.factor_events`."""
     scores = np.empty((len(X), len(W)))
     taken, updates = _native.factor_events(
-        W, columns, diagonal, reach, X, labels, top2, max_updates, *rule, scores
+        W, columns, diagonal, max_sqnorm, X, labels, top2, max_updates, *rule, scores
     )
     return scores[:taken], updates
 
@@ -73,7 +73,7 @@ def factor_events(
 def low_rank_events(
     W: FloatArray,
     sketch: Sketch,
-    reach: FloatArray,
+    max_sqnorm: FloatArray,
     X: FloatArray,
     labels: IndexArray,
     top2: bool,
@@ -81,7 +81,7 @@ def low_rank_events(
 ) -> tuple[FloatArray, int]:
     """See `likewise._loops.classifiers.reference.low_rank_events`."""
     scores = np.empty((len(X), len(W)))
-    taken, updates = _native.low_rank_events(W, *sketch, reach, X, labels, top2, *rule, scores)
+    taken, updates = _native.low_rank_events(W, *sketch, max_sqnorm, X, labels, top2, *rule, scores)
     return scores[:taken], updates
 
 
@@ -91,16 +91,27 @@ def block_events(
     diagonal: FloatArray,
     X: FloatArray,
     labels: IndexArray,
-    asked: IndexArray,
-    known: FloatArray,
-    quadratics: FloatArray,
-    history: FloatArray,
-    shrink: FloatArray,
+    known_rows: IndexArray,
+    known_products: FloatArray,
+    quadratic_forms: FloatArray,
+    gains: FloatArray,
+    gain_weights: FloatArray,
     rule: ClassifierRule,
 ) -> tuple[FloatArray, int, bool]:
     """See `likewise._loops.classifiers.reference.block_events`."""
     scores = np.empty(len(X))
     taken, updates, trusted = _native.block_events(
-        w, sigma, diagonal, X, labels, asked, known, quadratics, history, shrink, *rule, scores
+        w,
+        sigma,
+        diagonal,
+        X,
+        labels,
+        known_rows,
+        known_products,
+        quadratic_forms,
+        gains,
+        gain_weights,
+        *rule,
+        scores,
     )
     return scores[:taken], updates, trusted

@@ -1,4 +1,4 @@
-"""The forms in which the NumPy twins of the classifiers' loops keep the covariance Σ."""
+"""Representations of the covariance Σ of a classifier in NumPy: diagonal, factored, of low rank."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from typing import Protocol
 
 import numpy as np
 
-from likewise._loops.classifiers.types import SUREST, ClassifierRule, Kind, Sketch, split
+from likewise._loops.classifiers.types import MAX_PRECISION, ClassifierRule, Kind, Sketch, split
 from likewise._runtime.arrays import FloatArray
 
 
 class Covariance(Protocol):
-    """What an engine asks of a form of Σ, model by model."""
+    """The covariance Σ of each model k."""
 
-    def room(self) -> bool:
-        """Return whether one more update fits."""
+    def has_capacity(self) -> bool:
+        """Return whether there is capacity for one more update."""
         ...
 
     def variance(self, k: int, x: FloatArray) -> float:
@@ -27,14 +27,14 @@ class Covariance(Protocol):
 
 
 class Diagonal:
-    """Σ⁻¹ is a diagonal; without one Σ is the identity for ever."""
+    """Σ⁻¹ is diagonal; with an empty precision Σ is the identity and never updated."""
 
     def __init__(
-        self, W: FloatArray, precision: FloatArray, reach: FloatArray, rule: ClassifierRule
+        self, W: FloatArray, precision: FloatArray, max_sqnorm: FloatArray, rule: ClassifierRule
     ) -> None:
-        self.W, self.precision, self.reach, self.rule = W, precision, reach, rule
+        self.W, self.precision, self.max_sqnorm, self.rule = W, precision, max_sqnorm, rule
 
-    def room(self) -> bool:
+    def has_capacity(self) -> bool:
         return True
 
     def variance(self, k: int, x: FloatArray) -> float:
@@ -44,16 +44,16 @@ class Diagonal:
         if not self.precision.size:
             along = x.copy()
             if self.rule.bias and self.rule.kind is Kind.UNEVEN:
-                along[-1] *= self.reach[k]
+                along[-1] *= self.max_sqnorm[k]
             self.W[k] += y * tau * along
         elif self.rule.kind is Kind.SECOND_ORDER_PERCEPTRON:
-            # w = Σv with v += y x: each weight is divided anew.
+            # w = Σv with v += y x.
             v = self.W[k] * self.precision[k] + y * x
-            self.precision[k] = np.minimum(self.precision[k] + x * x, SUREST)
+            self.precision[k] = np.minimum(self.precision[k] + x * x, MAX_PRECISION)
             self.W[k] = v / self.precision[k]
         else:
             self.W[k] += y * tau * (x / self.precision[k])
-            self.precision[k] = np.minimum(self.precision[k] + c * (x * x), SUREST)
+            self.precision[k] = np.minimum(self.precision[k] + c * (x * x), MAX_PRECISION)
 
 
 class Factored:
@@ -62,7 +62,7 @@ class Factored:
     def __init__(self, W: FloatArray, columns: FloatArray, diagonal: FloatArray) -> None:
         self.W, self.columns, self.diagonal = W, columns, diagonal
 
-    def room(self) -> bool:
+    def has_capacity(self) -> bool:
         return True
 
     def variance(self, k: int, x: FloatArray) -> float:
@@ -77,7 +77,7 @@ class Factored:
         before = 1.0
         for j in range(len(x)):
             after = before + c * (f[j] * v[j])
-            self.diagonal[k, j] = max(self.diagonal[k, j] * (before / after), 1 / SUREST)
+            self.diagonal[k, j] = max(self.diagonal[k, j] * (before / after), 1 / MAX_PRECISION)
             old = columns[j, :j].copy()
             columns[j, :j] += (-c * f[j] / before) * gain[:j]
             gain[:j] += v[j] * old
@@ -87,15 +87,15 @@ class Factored:
 
 
 class LowRank:
-    """Σ as a `Sketch` has it: factored inside of a small basis, a multiple of I across it."""
+    """Σ of a `Sketch`: factored within a small basis, a multiple of I in its complement."""
 
     def __init__(self, W: FloatArray, sketch: Sketch, rule: ClassifierRule) -> None:
         self.W, self.sketch, self.rule = W, sketch, rule
-        # Weights of their own: what the inner form adds to them is Σx in coordinates.
+        # The weights of the inner covariance: after an update they hold τ y Σx in coordinates.
         self.gains = np.zeros_like(sketch.diagonal)
         self.inner = Factored(self.gains, sketch.columns, sketch.diagonal)
 
-    def room(self) -> bool:
+    def has_capacity(self) -> bool:
         return bool((self.sketch.used < self.sketch.rows.shape[1]).all())
 
     def variance(self, k: int, x: FloatArray) -> float:
@@ -109,8 +109,8 @@ class LowRank:
         if spanned[k] < len(inside) and inside[spanned[k]]:
             basis[k, spanned[k]] = outside / inside[spanned[k]]
             spanned[k] += 1
-        if not trace[k] + c * (x @ x) < SUREST:
-            c = 0.0  # Σ is as sure as numbers can say: the event counts for w alone
+        if not trace[k] + c * (x @ x) < MAX_PRECISION:
+            c = 0.0  # the precision would overflow: only w is updated
         self.gains[k] = 0
         self.inner.update(k, inside, y, tau, c)
         self.W[k] += basis[k].T @ self.gains[k]
@@ -119,7 +119,7 @@ class LowRank:
         used[k] += 1
 
     def _coordinates(self, k: int, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return x in the basis, its length outside as one more coordinate, and what is outside."""
+        """Return the coordinates of x, the norm of its residual as the next, and the residual."""
         spanned = self.sketch.spanned[k]
         coordinates = np.zeros(self.sketch.basis.shape[1])
         coordinates[:spanned], outside = split(x, self.sketch.basis[k, :spanned])

@@ -1,4 +1,4 @@
-"""What the loops of online classifiers take and give, whichever way they are computed."""
+"""What the loops of online classifiers take and return, and the step sizes of all rules."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 from likewise._runtime.arrays import FloatArray, IndexArray
 
 EventLearner = Callable[[FloatArray, int], tuple[float, bool, int]]
-"""Takes a row and its label; returns its margin, whether it was a mistake, and the updates."""
+"""Maps a sample and its label to its margin, whether it was a mistake, and the updates."""
 
 
 class Kind(IntEnum):
-    """The kinds of rule, by the numbers that the compiled loops know them by."""
+    """The kinds of update rule, with their numbers in the compiled loops."""
 
     PERCEPTRON = 0
     UNEVEN = 1
@@ -27,21 +27,21 @@ class Kind(IntEnum):
     SECOND_ORDER_PERCEPTRON = 7
 
 
-SHORTEST2 = 1e-100  # rows of less squared length count as zero
-LONGEST2 = 1e100  # longer ones cannot be learned from
-SUREST = 1e150  # no variance falls below its inverse, however fast confidence grows
-# A row that was just learned is right by exactly the margin, up to rounding: nearer than this to
-# it is no loss, or a repeated row would be learned or not by chance.
-ROUNDING = 1e-10
-TRUSTED = 1e-6  # share of u without correlations below which its digits are not trusted
-PARALLEL = 1e-14  # share of a row outside of a basis below which it is rounding
-LOST = 1e-3  # share of u at a block's start below which differences have cost digits
+MIN_SAMPLE_SQNORM = 1e-100  # samples of smaller squared norm count as zero
+MAX_SAMPLE_SQNORM = 1e100  # samples of larger squared norm are refused
+MAX_PRECISION = 1e150  # the inverse of the smallest variance
+# After an update the margin of the sample equals the required one up to rounding. A violation
+# below this is no loss; otherwise rounding would decide whether a repeated sample causes an update.
+MARGIN_TOLERANCE = 1e-10
+CORRELATION_TOLERANCE = 1e-6  # smallest trusted ratio of u to its value without correlations
+SPAN_TOLERANCE = 1e-14  # relative norm outside of a basis that counts as rounding
+CANCELLATION_TOLERANCE = 1e-3  # smallest trusted ratio of u to its value at the start of a block
 
 
 class ClassifierRule(NamedTuple):
-    """When and how far a classifier steps, from the margin m and the variance u of an event.
+    """When a classifier updates and by how much, from the margin m and the variance ``u = xᵀΣx``.
 
-    A step adds ``τ y Σx`` to w and ``c x xᵀ`` to Σ⁻¹, where Σ is I for first-order learners:
+    An update adds ``τ y Σx`` to w and ``c x xᵀ`` to Σ⁻¹, where Σ is I for first-order learners:
 
     ======================= ==================== =========================== =======
     kind                    when                 τ                           c
@@ -56,19 +56,19 @@ class ClassifierRule(NamedTuple):
     second-order perceptron mistake              (1 - m)/(1 + u)             1
     ======================= ==================== =========================== =======
 
-    `positive` and `negative` are the uneven margins, `reach` their R (0: the longest row so far),
-    and `bias` the value of a feature that every row has besides its own (0: none).
+    `positive` and `negative` are the uneven margins, and `radius` is their R (0: the largest norm
+    so far). `bias` is the value of a constant feature added to every sample (0: none).
     """
 
     kind: Kind
     size: float = 1.0
     positive: float = 0.0
     negative: float = 0.0
-    reach: float = 0.0
+    radius: float = 0.0
     bias: float = 0.0
 
-    def open(self, m: float, mistake: bool, threshold: float) -> bool:
-        """Return whether an event may cause a step; what needs u as well is not ruled out."""
+    def may_update(self, m: float, mistake: bool, threshold: float) -> bool:
+        """Return whether a sample may cause an update, as far as its margin alone can tell."""
         match self.kind:
             case Kind.PERCEPTRON | Kind.SECOND_ORDER_PERCEPTRON:
                 return mistake
@@ -76,10 +76,10 @@ class ClassifierRule(NamedTuple):
                 return m <= threshold
             case Kind.CONFIDENCE:
                 return True
-        return m < 1 - ROUNDING
+        return m < 1 - MARGIN_TOLERANCE
 
     def step(self, m: float, u: float) -> tuple[float, float]:
-        """Return τ and c for an event that may cause a step."""
+        """Return τ and c for a sample that may cause an update."""
         size = self.size
         match self.kind:
             case Kind.PERCEPTRON:
@@ -96,23 +96,23 @@ class ClassifierRule(NamedTuple):
                 return (1 - m) / (u + size), 1 / size
             case Kind.SECOND_ORDER_PERCEPTRON:
                 return (1 - m) / (1 + u), 1.0
-        if not m < size * u * (1 - ROUNDING):
+        if not m < size * u * (1 - MARGIN_TOLERANCE):
             return 0.0, 0.0
         b = 1 + 2 * size * m
         root = float(np.sqrt((1 - 2 * size * m) ** 2 + 8 * size**2 * u))
-        # The same number twice: neither form may subtract what is nearly equal.
+        # Two expressions of one number: each avoids cancellation where the other has it.
         alpha = 2 * (size * u - m) / (u * (b + root)) if b > 0 else (root - b) / (4 * size * u)
         return alpha, 2 * alpha * size
 
 
 class Sketch(NamedTuple):
-    """``Σ⁻¹ = I/s + QᵀSᵀSQ`` of each model, with room for so many rows of Q and of S.
+    """``Σ⁻¹ = I/s + QᵀSᵀSQ`` of each model, with a capacity for rows of Q and of S.
 
-    The rows of Q (`basis`, of which the first `spanned` count) are orthonormal, and S (`rows`, of
-    which the first `used` count) is what was added, in their coordinates. In these Σ is
-    ``U diag(D) Uᵀ`` as in `factor_events`, and across them s; directions that are not taken yet
-    have ``D = s``. `trace` is ``1/s + Σ c‖x‖²``, and `sums` the second-order perceptron's
-    ``v = Σ y x``, of which its weights are Σv.
+    The first `spanned` rows of Q (`basis`) are orthonormal. The first `used` rows of S (`rows`) are
+    the updates in the coordinates of Q. In these coordinates Σ is ``U diag(D) Uᵀ`` as in
+    `factor_events`, and in the orthogonal complement it is s; unused coordinates have ``D = s``.
+    `trace` is ``1/s + Σ c‖x‖²``. `sums` is ``v = Σ y x`` of the second-order perceptron, whose
+    weights are Σv.
     """
 
     basis: FloatArray
@@ -126,19 +126,19 @@ class Sketch(NamedTuple):
 
 
 def split(x: FloatArray, basis: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return x in an orthonormal basis, and what is outside of it: zero where that is rounding."""
+    """Return the coordinates of x in an orthonormal basis, and its residual, 0 if rounding."""
     inside, outside = np.zeros(len(basis)), x.copy()
-    for _ in range(2):  # the second pass takes what the first one rounded
+    for _ in range(2):  # the second pass removes the rounding error of the first
         products = basis @ outside
         outside -= basis.T @ products
         inside += products
-    if len(basis) == len(x) or not np.sqrt(outside @ outside) > PARALLEL * np.sqrt(x @ x):
+    if len(basis) == len(x) or not np.sqrt(outside @ outside) > SPAN_TOLERANCE * np.sqrt(x @ x):
         outside[:] = 0
     return inside, outside
 
 
 def margins(scores: FloatArray, labels: IndexArray) -> FloatArray:
-    """Return how far each label is ahead of the best other one (of zero with a single model)."""
+    """Return the score of each label minus the best other one (minus 0 with a single model)."""
     if scores.shape[1] == 1:
         return np.where(labels == 1, scores[:, 0], -scores[:, 0])
     rows = np.arange(len(scores))
@@ -149,7 +149,7 @@ def margins(scores: FloatArray, labels: IndexArray) -> FloatArray:
 
 
 def predicted(scores: FloatArray) -> IndexArray:
-    """Return the label that each row's scores speak for; a single zero speaks for label 0."""
+    """Return the predicted labels; a single score of 0 predicts label 0."""
     if scores.shape[1] == 1:
         return (scores[:, 0] > 0).astype(np.int64)
     return np.asarray(scores.argmax(axis=1))

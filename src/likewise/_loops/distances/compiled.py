@@ -18,10 +18,10 @@ from likewise._runtime.arrays import FloatArray, FloatingArray, IndexArray
 from likewise._runtime.memory import require_memory
 from likewise._runtime.threads import run_blocks
 
-# The tiles this processor can run, the fastest first; the scan uses the first.
+# The instruction sets that this processor has, fastest first; the scan uses the first.
 instruction_sets: list[str] = _native.instruction_sets()
 
-# From this many features on, a library's matrix product beats the tiles (measured).
+# From this many features on, a BLAS product is faster than the tiles (measured).
 product_features = {"avx512": 500, "avx2": 300, "portable": 16}
 
 _PAIR_BLOCK = 1 << 14
@@ -66,14 +66,14 @@ def laplacian_apply(
     check_rows("Z", Z)
     check_pairs(rows, cols, len(Z), len(Z))
     check_weights(weights, len(rows))
-    if len(rows) > _MANY_PAIRS:  # to ask takes longer than to multiply by a small one
+    if len(rows) > _MANY_PAIRS:  # for few pairs the check would cost more than the product
         require_memory(24.0 * len(rows), f"The Laplacian of {len(rows)} pairs")
     pairs = _native.Adjacency(rows, cols, weights, len(Z))
     out = np.empty_like(Z)
     run_blocks(
         lambda start, stop: _native.laplacian_rows(Z, pairs, start, stop, out),
         len(Z),
-        # A block should be worth a thread: about a million products.
+        # About a million products per block, so that a block is worth a thread.
         max(_ROW_BLOCK, _BLOCK_PRODUCTS * len(Z) // max(1, 2 * len(rows) * Z.shape[1])),
         n_jobs,
     )
@@ -132,10 +132,10 @@ def radius_scan(
 
 
 def _centre_and_scale(Z: FloatingArray) -> tuple[FloatArray, float]:
-    """Return where to put the origin, and the power of two that makes every norm at most 1.
+    """Return the centre, and the power of two that scales every norm to at most 1.
 
-    Any centre is right; the mean makes the filter's rounding errors small. Scaling by a power of
-    two is exact, and keeps float32 from overflowing whatever the scale of the data.
+    Any centre is correct; the mean makes the rounding errors of the filter small. Scaling by a
+    power of two is exact, and prevents float32 overflow.
     """
     low, high = bounds(Z)
     with np.errstate(over="ignore"):

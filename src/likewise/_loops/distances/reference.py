@@ -35,7 +35,7 @@ def pair_sqdist(
     Z : array of shape (n, d), float32 or float64, C-contiguous
     rows, cols : int64 arrays of shape (m,)
     points : array of shape (p, d), of Z's type, C-contiguous
-        What ``cols`` count in; Z itself when None.
+        The matrix that ``cols`` index; Z itself by default.
     n_jobs : int or None
 
     Returns
@@ -63,7 +63,7 @@ def laplacian_apply(
 ) -> FloatingArray:
     """Return ``ΛZ`` with ``Λ = diag((W + Wᵀ)1) − (W + Wᵀ)`` for the weighted pairs W.
 
-    Pair p = (a, b) adds ``weights[p] (z_a − z_b)`` to row a and takes it from row b.
+    Pair p = (a, b) adds ``weights[p] (z_a − z_b)`` to row a and subtracts it from row b.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def laplacian_apply(
     W = sp.coo_array((weights, (rows, cols)), shape=(len(Z), len(Z))).tocsr()
     W = W + W.T
     values = Z.astype(np.float64)
-    values -= robust_centre(values) if len(Z) else 0.0  # Λ1 = 0: this changes nothing but rounding
+    values -= robust_centre(values) if len(Z) else 0.0  # Λ1 = 0: only rounding changes
     return (W.sum(axis=1)[:, None] * values - W @ values).astype(Z.dtype)
 
 
@@ -102,9 +102,9 @@ def radius_scan(
     Z : array of shape (n, d), float32 or float64, C-contiguous
     labels : int64 array of shape (n,)
     radius2 : float64 array of shape (n,)
-        Squared radius of each row; infinity takes every row of another label.
+        Squared radius of each row; infinity finds every row of another label.
     max_pairs : int or None
-        More pairs than this stop the search.
+        The search stops at more pairs than this.
     n_jobs : int or None
 
     Returns
@@ -115,9 +115,9 @@ def radius_scan(
     Raises
     ------
     TooManyPairs
-        If there are more than ``max_pairs``; memory for them is never taken.
+        If there are more than ``max_pairs``; their memory is never allocated.
     MemoryError
-        If there are more than the free memory holds.
+        If there are more than fit in the free memory.
     """
     check_scan(Z, labels, radius2, max_pairs)
     limit = PairLimit(max_pairs, len(Z))
@@ -139,7 +139,7 @@ def radius_scan(
         rows, cols, sqdist = (np.concatenate(part) for part in zip(*parts, strict=True))
         return rows, cols, sqdist
 
-    # One thread: the count must be exact, and a definition need not be fast.
+    # One thread: the count must be exact, and a reference need not be fast.
     count_threads(n_jobs)
     parts = run_blocks(block, len(Z), 256, 1)
     rows, cols, sqdist = (np.concatenate(part) for part in zip(*parts, strict=True))
@@ -147,7 +147,7 @@ def radius_scan(
 
 
 def _sqdist(a: FloatingArray, b: FloatingArray) -> FloatArray:
-    """Return the squared distances of rows, summed in the order that defines the last bit."""
+    """Return the squared distances of rows, summed in the order of the compiled loop."""
     with np.errstate(over="ignore", under="ignore"):
         diff = np.subtract(a, b, dtype=np.float64)
         lanes = np.zeros((len(diff), LANES))

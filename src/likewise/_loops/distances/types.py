@@ -1,4 +1,4 @@
-"""What the loops over distances accept and refuse, whichever way they are computed."""
+"""Limits and argument checks of the loops over distances."""
 
 import numpy as np
 
@@ -6,17 +6,17 @@ from likewise._loops.checks import check_vector
 from likewise._runtime.arrays import FloatArray, FloatingArray, IndexArray
 from likewise._runtime.memory import UNCHECKED_BYTES, free_memory
 
-# What a pair costs while the search runs: 17 bytes found, 24 returned.
+# Memory per pair while the search runs: 17 bytes found, 24 returned.
 BYTES_PER_PAIR = 41
 
 
 class TooManyPairs(RuntimeError):  # noqa: N818 - it reads as what happened, and callers catch it
-    """A search found more pairs than the caller wants; it stopped early and returned none.
+    """A search found more pairs than the limit; it stopped early and returned none.
 
     Parameters
     ----------
     max_pairs : int
-        How many were wanted at most.
+        The limit.
     """
 
     def __init__(self, max_pairs: int) -> None:
@@ -28,12 +28,12 @@ class TooManyPairs(RuntimeError):  # noqa: N818 - it reads as what happened, and
 
 
 class PairLimit:
-    """How many pairs a search may return: what the caller wants, and what memory holds.
+    """The number of pairs that a search may return: the caller's limit, and that of the memory.
 
     Parameters
     ----------
     max_pairs : int or None
-        The largest number that the caller wants; None is any number.
+        The caller's limit; None is no limit.
     n_samples : int
         The number of samples, which bounds the number of pairs. The free memory is not read where
         all pairs that can be found take at most `UNCHECKED_BYTES`.
@@ -60,7 +60,7 @@ class PairLimit:
 
 
 def check_rows(name: str, Z: FloatingArray) -> None:
-    """Refuse anything but a C-contiguous float matrix: a silent copy would hide its cost."""
+    """Raise unless Z is a C-contiguous float matrix; a silent copy would hide its cost."""
     if not isinstance(Z, np.ndarray) or Z.dtype not in (np.float32, np.float64):
         found = getattr(Z, "dtype", type(Z).__name__)
         raise TypeError(f"{name} must be a float32 or float64 array, but it is {found}.")
@@ -72,7 +72,7 @@ def check_rows(name: str, Z: FloatingArray) -> None:
 
 
 def check_points(Z: FloatingArray, points: FloatingArray | None) -> FloatingArray:
-    """Return the rows that columns count in: ``points`` if they go with Z, Z itself for None."""
+    """Return the matrix that ``cols`` index: ``points``, or Z itself for None."""
     check_rows("Z", Z)
     if points is None:
         return Z
@@ -86,7 +86,7 @@ def check_points(Z: FloatingArray, points: FloatingArray | None) -> FloatingArra
 
 
 def check_pairs(rows: IndexArray, cols: IndexArray, n_rows: int, n_cols: int) -> None:
-    """Refuse row numbers that are not int64, differ in length or point outside."""
+    """Raise unless rows and cols are int64 vectors of equal length and within range."""
     for name, index, n in (("rows", rows, n_rows), ("cols", cols, n_cols)):
         check_vector(name, index, np.int64)
         if len(index) and not (index.min() >= 0 and index.max() < n):
@@ -95,27 +95,29 @@ def check_pairs(rows: IndexArray, cols: IndexArray, n_rows: int, n_cols: int) ->
                 f"{index.max()}."
             )
     if len(rows) != len(cols):
-        raise ValueError(f"rows and cols must be as long, but have {len(rows)} and {len(cols)}.")
+        raise ValueError(
+            f"rows and cols must have the same length, but have {len(rows)} and {len(cols)}."
+        )
 
 
 def check_weights(weights: FloatArray, n_pairs: int) -> None:
-    """Refuse weights that are not one float64 a pair."""
+    """Raise unless weights has one float64 per pair."""
     check_vector("weights", weights, np.float64)
     if len(weights) != n_pairs:
-        raise ValueError(f"weights must hold {n_pairs} values, one a pair, not {len(weights)}.")
+        raise ValueError(f"weights must hold {n_pairs} values, one per pair, not {len(weights)}.")
 
 
 def check_scan(
     Z: FloatingArray, labels: IndexArray, radius2: FloatArray, max_pairs: int | None
 ) -> None:
-    """Refuse what `radius_scan` cannot search."""
+    """Raise unless the arguments of `radius_scan` are valid."""
     check_rows("Z", Z)
     check_vector("labels", labels, np.int64)
     check_vector("radius2", radius2, np.float64)
     for name, values in (("labels", labels), ("radius2", radius2)):
         if len(values) != len(Z):
             raise ValueError(
-                f"{name} must hold {len(Z)} values, one a row of Z, not {len(values)}."
+                f"{name} must hold {len(Z)} values, one per row of Z, not {len(values)}."
             )
     if np.isnan(radius2).any():
         raise ValueError("radius2 must not hold NaN, but it does.")
@@ -124,7 +126,7 @@ def check_scan(
 
 
 def bounds(Z: FloatingArray) -> tuple[FloatArray, FloatArray]:
-    """Return the least and the greatest of every feature, refusing NaN, infinity and overflow."""
+    """Return the minimum and maximum of every feature; raise if Z is not finite or too large."""
     low, high = Z.min(axis=0).astype(np.float64), Z.max(axis=0).astype(np.float64)
     if not (np.isfinite(low).all() and np.isfinite(high).all()):
         raise ValueError("Z must be finite, but it holds NaN or infinity.")

@@ -1,4 +1,4 @@
-// One body of code, compiled for several instruction sets, the best chosen when first called.
+// One body of code compiled for several instruction sets; the best is chosen at run time.
 #pragma once
 
 #include <string>
@@ -24,17 +24,17 @@ inline Instructions best_instructions() {
     return Instructions::portable;
 }
 
-// What the dispatched functions use; tests choose each in turn.
+// The set that dispatched functions use; tests choose each in turn.
 inline Instructions chosen_instructions = best_instructions();
 
-// Takes the set of this name if there is one here, else the best, and returns whether it did.
+// Chooses the set of this name if the machine has it, else the best; returns whether it has.
 inline bool choose_instructions(const std::string& name) {
     const Instructions best = best_instructions();
-    const Instructions wish = name == "portable" ? Instructions::portable
+    const Instructions requested = name == "portable" ? Instructions::portable
                               : name == "avx2"   ? Instructions::avx2
                                                  : Instructions::avx512;
-    chosen_instructions = wish <= best ? wish : best;
-    return wish <= best;
+    chosen_instructions = requested <= best ? requested : best;
+    return requested <= best;
 }
 
 }  // namespace likewise

@@ -1,4 +1,4 @@
-// Eight doubles at a time, on whatever vectors the machine has.
+// Vectors of eight doubles, mapped by the compiler to those of the machine.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,7 @@ LIKEWISE_INLINE double dot(const double* a, const double* b, int64_t n) {
     return sum(even + odd) + rest;
 }
 
-// out[k] = row k . x for n rows, of which row(k) is where the k-th begins: four at a time share what
-// is loaded of x.
+// out[k] = row(k) . x for n rows, given as pointers; four at a time share the loads of x.
 template <typename Row>
 LIKEWISE_INLINE void dots(const Row& row, int64_t n, const double* x, int64_t d, double* out) {
     const int64_t whole = d / kLanes * kLanes;

@@ -10,24 +10,26 @@
 
 namespace likewise {
 
-// A symmetric matrix of which only the lower part is kept, in blocks of kLanes columns: row i
-// holds its columns up to the end of the diagonal block of i. Half the work, and no masks.
+// The lower triangle of a symmetric matrix in blocks of kLanes columns: row i holds its columns up
+// to the end of the diagonal block of i. That halves the work and needs no masks.
 class LowerBlocks {
   public:
     LowerBlocks(const double* M, int64_t d)
         : d_(d), width_((d + kLanes - 1) / kLanes * kLanes), values_(width_ * width_, 0.0) {
         for (int64_t i = 0; i < d; ++i)
-            for (int64_t j = 0; j < std::min(d, end_of(i)); ++j) values_[i * width_ + j] = M[i * d + j];
+            for (int64_t j = 0; j < std::min(d, end_of(i)); ++j)
+                values_[i * width_ + j] = M[i * d + j];
     }
 
     int64_t width() const { return width_; }
 
     void write(double* M) const {
         for (int64_t i = 0; i < d_; ++i)
-            for (int64_t j = 0; j <= i; ++j) M[i * d_ + j] = M[j * d_ + i] = values_[i * width_ + j];
+            for (int64_t j = 0; j <= i; ++j)
+                M[i * d_ + j] = M[j * d_ + i] = values_[i * width_ + j];
     }
 
-    // v'Mv of a padded v: twice the blocks left of the diagonal, once the diagonal ones.
+    // v'Mv of a padded v: twice the blocks left of the diagonal plus the diagonal blocks.
     LIKEWISE_INLINE double quadratic(const double* v) const {
         Doubles left{}, diagonal{};
         for (int64_t i = 0; i < width_; i += 4) {

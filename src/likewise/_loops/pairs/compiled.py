@@ -1,4 +1,4 @@
-"""The event-by-event loops in C++: the same functions as in `reference`."""
+"""Online steps on pairs in C++: the functions of `reference`."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def pair_step(
     rule: StepRule,
 ) -> tuple[float, float, float]:
     """See `likewise._loops.pairs.reference.pair_step`."""
-    _, C, slack, tolerance = rule
+    _, C, relaxation, tolerance = rule
     return _native.pair_step(  # type: ignore[no-any-return]
-        M, b, first, second, scale, sign, rule.code, C, slack, tolerance
+        M, b, first, second, scale, sign, rule.code, C, relaxation, tolerance
     )
 
 

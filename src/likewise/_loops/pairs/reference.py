@@ -1,7 +1,7 @@
-"""The event-by-event loops in NumPy: the definition of what the compiled ones compute.
+"""Online steps on pairs in NumPy: the definition of what the compiled loops compute.
 
 For a pair with difference v and sign y (+1 same, -1 different): ``q = vᵀMv``,
-``p = 1 - y(b - q)``, a step t by the rule, then ``M -= t y v vᵀ`` and ``b += t y``.
+``p = 1 - y(b - q)``, the step t of the `StepRule`, then ``M -= t y v vᵀ`` and ``b += t y``.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from likewise._loops.pairs.types import LONGEST2, LowRankMetric, StepRule, Steps
+from likewise._loops.pairs.types import MAX_PAIR_SQNORM, LowRankMetric, StepRule, Steps
 from likewise._runtime.arrays import FloatArray, FloatingArray, IndexArray
 
 
 def pair_differences(X: FloatingArray, pairs: IndexArray, scale: float) -> tuple[FloatArray, float]:
-    """Return the scaled difference of each pair, and the largest squared length among them.
+    """Return the scaled difference of each pair, and the largest of their squared norms.
 
     Parameters
     ----------
@@ -23,14 +23,14 @@ def pair_differences(X: FloatingArray, pairs: IndexArray, scale: float) -> tuple
     pairs : int64 array of shape (n, 2)
         Row numbers.
     scale : float
-        What the differences are multiplied by.
+        The factor of the differences.
 
     Returns
     -------
     V : float64 array of shape (n, d)
         ``scale * (X[pairs[:, 0]] - X[pairs[:, 1]])``.
-    longest2 : float
-        NaN if some difference is not a number, infinity if one is too long for a number.
+    max_sqnorm : float
+        NaN if a difference is NaN, infinity if a squared norm overflows.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         V = np.subtract(X[pairs[:, 0]], X[pairs[:, 1]], dtype=np.float64)
@@ -47,9 +47,9 @@ def triangle_quadratics(V: FloatArray, half: FloatArray, diagonal: FloatArray) -
 
 
 def signed_rows(V: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return ``√|w| v`` for the rows of positive and for those of negative weight.
+    """Return ``√|w| v`` for the rows of positive weight, and for those of negative weight.
 
-    With them ``Σ w v vᵀ`` is a difference of two Gram matrices.
+    ``Σ w v vᵀ`` is the difference of their two Gram matrices.
     """
     positive, negative = weights > 0, weights < 0
     return (
@@ -67,7 +67,7 @@ def pair_step(
     sign: float,
     rule: StepRule,
 ) -> tuple[float, float, float]:
-    """Take one event on an explicit M, which changes in place: `pair_steps` for a stream.
+    """Take one event on an explicit M, which is updated in place: `pair_steps` for one pair.
 
     Parameters
     ----------
@@ -76,36 +76,36 @@ def pair_step(
     first, second : float64 arrays of shape (d,)
         The two sides of the pair.
     scale : float
-        What their difference is multiplied by.
+        The factor of their difference.
     sign : float
         +1 same, -1 different.
 
     Returns
     -------
     loss, step, b : float
-        Signed loss and step of the event, and the new threshold. The loss is NaN, and nothing
-        changes, if the difference is not finite or its squared length is above `LONGEST2`.
+        Signed loss and step of the event, and the new threshold. The loss is NaN, and nothing is
+        updated, if the difference is not finite or its squared norm is above `MAX_PAIR_SQNORM`.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         v = scale * (first - second)
-        length2 = float(v @ v)
-    if not length2 <= LONGEST2:
+        sqnorm = float(v @ v)
+    if not sqnorm <= MAX_PAIR_SQNORM:
         return np.nan, 0.0, b
     loss = float(1 - sign * (b - v @ M @ v))
-    size = rule.step(loss, length2, sign)
+    size = rule.step(loss, sqnorm, sign)
     if size:
         M -= (size * sign) * np.outer(v, v)
     return loss, size, b + size * sign
 
 
-# An eigenvalue this close to zero, as a share of all, is no reason for a projection.
+# A negative eigenvalue of at most this fraction of their sum is rounding: no projection.
 _ROUNDING = 1e-13
 
 
 def pair_steps(
     M: FloatArray, b: float, V: FloatArray, sign: FloatArray, rule: StepRule, max_updates: int
 ) -> Steps:
-    """Take events one by one on an explicit M, which changes in place.
+    """Take events one by one on an explicit M, which is updated in place.
 
     Parameters
     ----------
@@ -114,11 +114,11 @@ def pair_steps(
     b : float
         The threshold.
     V : float64 array of shape (n, d)
-        Differences, one a pair.
+        One difference per pair.
     sign : float64 array of shape (n,)
         +1 same, -1 different.
     rule : StepRule
-        The size of a step.
+        The step size.
     max_updates : int
         Stop after this many updates.
 
@@ -143,7 +143,7 @@ def pair_steps(
 def pair_block_steps(
     V: FloatArray, q: FloatArray, b: float, sign: FloatArray, rule: StepRule, max_updates: int
 ) -> Steps:
-    """Take the events of a block whose ``q = vᵀMv`` at its start are known; M is not touched.
+    """Take the events of a block from their ``q = vᵀMv`` at its start; M is not updated.
 
     An update by pair k changes the q of the pairs after it by ``-t y (v_k · v_j)²``.
 
@@ -152,7 +152,7 @@ def pair_block_steps(
     V, b, sign, rule, max_updates
         As in `pair_steps`.
     q : float64 array of shape (n,)
-        Of all the events.
+        The q of all events.
 
     Returns
     -------
@@ -165,14 +165,14 @@ def pair_block_steps(
 def pair_gram_steps(
     gram: FloatArray, q: FloatArray, b: float, sign: FloatArray, rule: StepRule, max_updates: int
 ) -> Steps:
-    """Take the events of a block as `pair_block_steps` does, from the inner products of its pairs.
+    """Take the events of a block as `pair_block_steps` does, from their inner products.
 
     Parameters
     ----------
     gram : float64 array of shape (n, n)
         ``V @ V.T``, of which only the upper triangle is read.
     q : float64 array of shape (n,)
-        Changes in place.
+        Updated in place.
     b, sign, rule, max_updates
         As in `pair_block_steps`.
 
@@ -192,7 +192,7 @@ def _block_steps(
     rule: StepRule,
     max_updates: int,
 ) -> Steps:
-    """Take events; ``products(k)`` are the inner products of event k with it and those after."""
+    """Take events; ``products(k)`` are the inner products of event k with itself and later ones."""
     losses, steps = np.empty(len(q)), np.empty(len(q))
     k = 0
     while k < len(q) and max_updates > 0:
@@ -210,9 +210,9 @@ def _block_steps(
 def pair_psd_steps(
     M: FloatArray, b: float, V: FloatArray, sign: FloatArray, rule: StepRule
 ) -> Steps:
-    """Take events one by one; after every update M is projected on the PSD cone and b on [1, ∞).
+    """Take events one by one; after each update M is projected onto the PSD cone and b onto [1, ∞).
 
-    Parameters as in `pair_steps`; M is positive semi-definite and changes in place.
+    Parameters as in `pair_steps`; M is positive semidefinite and updated in place.
     """
     losses, steps = np.empty(len(V)), np.empty(len(V))
     for k, (v, y) in enumerate(zip(V, sign, strict=True)):
@@ -236,7 +236,7 @@ def low_rank_psd_steps(
     Parameters
     ----------
     metric : LowRankMetric
-        Its `rows` and `weights` beyond `used` are filled in.
+        New rows and weights are written behind the first `used`.
     V : float64 array of shape (n, d)
         Differences, in the eigenbasis.
     b, sign, rule
@@ -245,9 +245,9 @@ def low_rank_psd_steps(
     Returns
     -------
     Steps
-        Stops where the next update might not fit, or wants a fresh basis.
+        It stops where the capacity is used up, or where a new eigenbasis is needed.
     count : int
-        How many rows the metric has now.
+        The new number of rows of the metric.
     """
     values, rows, weights, count = metric
     losses, steps = np.empty(len(V)), np.empty(len(V))

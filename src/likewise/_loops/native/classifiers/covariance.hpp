@@ -1,4 +1,4 @@
-// Online classifiers with a covariance between features: factored, of low rank, and in blocks.
+// Representations of a full covariance: factored, of low rank, and dense for a block of events.
 #pragma once
 
 #include <vector>
@@ -7,15 +7,15 @@
 
 namespace likewise {
 
-// A row with its bias and zeros behind, as wide as whole vectors.
+// A row with its bias, padded with zeros.
 LIKEWISE_INLINE void copy_padded(const DenseRow& row, double* x, int64_t width) {
     std::copy(row.x, row.x + row.n, x);
     std::fill(x + row.n, x + width, 0.0);
     if (row.bias != 0) x[row.n] = row.bias;
 }
 
-// Of eight vectors, their sums in one: halves are folded together, then quarters, then pairs, each
-// time into the first of two.
+// The sums of eight vectors in one vector: halves are added, then quarters, then pairs, each time
+// into the first of two.
 LIKEWISE_INLINE void fold_halves(Doubles& a, const Doubles& b) {
     a = __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11) +
         __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15);
@@ -31,9 +31,9 @@ LIKEWISE_INLINE void fold_pairs(Doubles& a, const Doubles& b) {
 
 inline int64_t padded(int64_t d) { return (d + kLanes - 1) / kLanes * kLanes; }
 
-// Σ = U diag(D) U' with U unit upper triangular: positive definite whatever the rounding, because D
-// is only ever multiplied by numbers between 0 and 1. Column j of U lies in row j of `columns`, its
-// entries above the diagonal; all else is 0. Padded columns are 0 too.
+// Σ = U diag(D) U' with U unit upper triangular. It is positive definite despite rounding, because
+// D is only multiplied by numbers between 0 and 1. Row j of `columns` holds the entries of column j
+// of U above the diagonal, padded with zeros.
 class FactoredCovariance {
   public:
     FactoredCovariance(double* columns, double* diagonal, int64_t d)
@@ -46,7 +46,7 @@ class FactoredCovariance {
         gain_.assign(width_, 0.0);
     }
 
-    bool room() const { return true; }
+    bool has_capacity() const { return true; }
 
     // u = x'Σx = Σ D_j f_j², with f = U'x.
     LIKEWISE_INLINE double variance(int slot, int64_t k, const DenseRow& row, double) {
@@ -70,7 +70,7 @@ class FactoredCovariance {
         for (int64_t j = 0; j < d_; ++j) w[j] += weight * g[j];
     }
 
-    // Bierman's update of the factors by the row last measured, with g = Σx as a by-product.
+    // Bierman's update of the factors by the last row passed to `variance`; returns g = Σx.
     LIKEWISE_INLINE const double* absorb(int slot, int64_t k, double c) {
         const Work& work = work_[slot];
         std::fill(gain_.begin(), gain_.end(), 0.0);
@@ -127,7 +127,7 @@ class FactoredCovariance {
             for (int l = 0; l < kLanes; ++l) {
                 const double after = before + c * (f[j + l] * v[j + l]);
                 lambda[l] = -c * f[j + l] / before;
-                D[j + l] = std::max(D[j + l] * (before / after), 1 / kSurest);
+                D[j + l] = std::max(D[j + l] * (before / after), 1 / kMaxPrecision);
                 before = after;
             }
             double* column_ = column(k, j);
@@ -142,7 +142,7 @@ class FactoredCovariance {
                 }
                 lanes(g + i) = part;
             }
-            // The triangle on the diagonal: g_j enters after its own column.
+            // The triangle on the diagonal: g_j enters after column j.
             Doubles part{};
 #pragma GCC unroll 8
             for (int l = 0; l < kLanes; ++l) {
@@ -157,7 +157,7 @@ class FactoredCovariance {
         for (; j < d_; ++j) {
             const double after = before + c * (f[j] * v[j]);
             const double lambda = -c * f[j] / before;
-            D[j] = std::max(D[j] * (before / after), 1 / kSurest);
+            D[j] = std::max(D[j] * (before / after), 1 / kMaxPrecision);
             before = after;
             double* entries = column(k, j);
             for (int64_t i = 0; i <= j; i += kLanes) {
@@ -179,8 +179,8 @@ class FactoredCovariance {
 LIKEWISE_INLINE Pass factor_events_body(const Models& models, double* columns, double* diagonal,
                                         const ClassifierRule& rule, const DenseRows& rows,
                                         const int64_t* labels, bool top2, int64_t max_updates) {
-    FactoredCovariance form(columns, diagonal, models.width);
-    return learn_events(form, models, rule, rows, labels, top2, max_updates);
+    FactoredCovariance covariance(columns, diagonal, models.width);
+    return learn_events(covariance, models, rule, rows, labels, top2, max_updates);
 }
 LIKEWISE_DISPATCH(Pass, factor_events,
                   (const Models& models, double* columns, double* diagonal,
@@ -188,12 +188,12 @@ LIKEWISE_DISPATCH(Pass, factor_events,
                    bool top2, int64_t max_updates),
                   (models, columns, diagonal, rule, rows, labels, top2, max_updates))
 
-// The share of a row outside of a basis below which it is rounding.
-constexpr double kParallel = 1e-14;
+// The relative norm outside of a basis that counts as rounding.
+constexpr double kSpanTolerance = 1e-14;
 
-// Σ⁻¹ = I/s + S'S with few rows in S. Their span has an orthonormal basis, and in it Σ is kept as a
-// full covariance is; across it Σ is s I. All is sums of squares, so that no digits are lost where
-// rows are long and Σ is tiny along them. Directions that are not taken yet have variance s.
+// Σ⁻¹ = I/s + S'S with few rows in S. In an orthonormal basis of their span Σ is factored as above;
+// in the complement it is s I. All terms are sums of squares, so there is no cancellation where
+// rows are long and Σ is tiny along them. Unused coordinates have variance s.
 class LowRankCovariance {
   public:
     LowRankCovariance(double* basis, int64_t* spanned, double* sketch, int64_t* used,
@@ -209,19 +209,19 @@ class LowRankCovariance {
         products_.assign(capacity, 0.0);
     }
 
-    bool room() const {
+    bool has_capacity() const {
         return std::all_of(used_, used_ + count_, [=](int64_t used) { return used < capacity_; });
     }
 
-    LIKEWISE_INLINE double variance(int slot, int64_t k, const DenseRow& row, double length2) {
+    LIKEWISE_INLINE double variance(int slot, int64_t k, const DenseRow& row, double sqnorm) {
         Work& work = work_[slot];
         copy_padded(row, work.outside.data(), d_);
-        work.length2 = length2 + row.bias * row.bias;
+        work.sqnorm = sqnorm + row.bias * row.bias;
         std::fill(work.inside.begin(), work.inside.end(), 0.0);
         move_inside(k, work);
-        move_inside(k, work);  // what the first pass rounded
+        move_inside(k, work);  // removes the rounding error of the first pass
         const double rest = std::sqrt(dot(work.outside.data(), work.outside.data(), d_));
-        work.fresh = spanned_[k] < d_ && rest > kParallel * std::sqrt(work.length2);
+        work.fresh = spanned_[k] < d_ && rest > kSpanTolerance * std::sqrt(work.sqnorm);
         if (work.fresh) work.inside[spanned_[k]] = rest;
         return inner_.variance(slot, k, DenseRow{work.inside.data(), capacity_, 0}, 0);
     }
@@ -236,9 +236,9 @@ class LowRankCovariance {
             for (int64_t i = 0; i < d_; ++i) direction[i] = work.outside[i] / rest;
             ++spanned_[k];
         }
-        // Beyond this Σ is as sure as numbers can say: the event counts for w alone.
-        const bool surer = trace_[k] + step.c * work.length2 < kSurest;
-        const double c = surer ? step.c : 0;
+        // Where the precision would overflow, only w is updated.
+        const bool grows = trace_[k] + step.c * work.sqnorm < kMaxPrecision;
+        const double c = grows ? step.c : 0;
         const double* g = inner_.absorb(slot, k, c);
         double* w = models.weights(k);
         for (int64_t j = 0; j < spanned_[k]; ++j) {
@@ -248,14 +248,14 @@ class LowRankCovariance {
         }
         double* s = sketch_ + (k * capacity_ + used_[k]) * capacity_;
         for (int64_t j = 0; j < capacity_; ++j) s[j] = std::sqrt(c) * work.inside[j];
-        trace_[k] += c * work.length2;
+        trace_[k] += c * work.sqnorm;
         ++used_[k];
     }
 
   private:
     struct Work {
-        std::vector<double> outside, inside;  // a row: what the basis lacks, and its coordinates
-        double length2 = 0;
+        std::vector<double> outside, inside;  // the residual of a row, and its coordinates
+        double sqnorm = 0;
         bool fresh = false;
     };
 
@@ -284,30 +284,30 @@ class LowRankCovariance {
     std::vector<double> products_;
 };
 
-LIKEWISE_INLINE Pass low_rank_events_body(LowRankCovariance& form, const Models& models,
+LIKEWISE_INLINE Pass low_rank_events_body(LowRankCovariance& covariance, const Models& models,
                                           const ClassifierRule& rule, const DenseRows& rows,
                                           const int64_t* labels, bool top2) {
-    return learn_events(form, models, rule, rows, labels, top2, kNoLimit);
+    return learn_events(covariance, models, rule, rows, labels, top2, kNoLimit);
 }
 LIKEWISE_DISPATCH(Pass, low_rank_events,
-                  (LowRankCovariance& form, const Models& models, const ClassifierRule& rule,
+                  (LowRankCovariance& covariance, const Models& models, const ClassifierRule& rule,
                    const DenseRows& rows, const int64_t* labels, bool top2),
-                  (form, models, rule, rows, labels, top2))
+                  (covariance, models, rule, rows, labels, top2))
 
-// What a block has changed so far: Σ = Σ0 - H' diag(shrink) H with the g of its updates as rows.
+// The updates of a block: Σ = Σ0 - G' diag(gain_weights) G, with the g of the updates as rows of G.
 struct Block {
-    const double* sigma;  // Σ0, d x d; entries below the diagonal are not looked at
-    const double* diagonal;  // of Σ0
-    const int64_t* asked;  // events whose Σ0 x is known, ascending
-    const double* known;   // those Σ0 x
-    int64_t asked_count;
-    const double* quadratics;  // x'Σ0x of every event, or null
-    double* history;
-    double* shrink;
+    const double* sigma;            // Σ0, d x d; entries below the diagonal are not read
+    const double* diagonal;         // of Σ0
+    const int64_t* known_rows;      // events whose Σ0 x is given, ascending
+    const double* known_products;   // their Σ0 x
+    int64_t n_known;
+    const double* quadratic_forms;  // x'Σ0x of every event, or null
+    double* gains;
+    double* gain_weights;
     int64_t capacity;
 };
 
-// g = Σ0 x from the upper half.
+// g = Σ0 x from the upper triangle.
 LIKEWISE_INLINE void symmetric_product(const double* sigma, const double* x, double* g, int64_t d) {
     std::fill(g, g + d, 0.0);
     for (int64_t i = 0; i < d; ++i) {
@@ -321,7 +321,7 @@ LIKEWISE_INLINE void symmetric_product(const double* sigma, const double* x, dou
 }
 
 // The sum of weight x^2.
-LIKEWISE_INLINE double weighted_length2(const double* weight, const double* x, int64_t d) {
+LIKEWISE_INLINE double weighted_sqnorm(const double* weight, const double* x, int64_t d) {
     Doubles total{};
     int64_t j = 0;
     for (; j + kLanes <= d; j += kLanes) total += lanes(weight + j) * (lanes(x + j) * lanes(x + j));
@@ -330,20 +330,20 @@ LIKEWISE_INLINE double weighted_length2(const double* weight, const double* x, i
     return sum(total) + rest;
 }
 
-// The share of what u would be without correlations below which its digits are not trusted.
-constexpr double kTrusted = 1e-6;
-// The share of its value at the block's start below which u has lost digits to differences.
-constexpr double kLost = 1e-3;
+// The smallest trusted ratio of u to its value without correlations.
+constexpr double kCorrelationTolerance = 1e-6;
+// The smallest trusted ratio of u to its value at the start of the block: below it, cancellation.
+constexpr double kCancellationTolerance = 1e-3;
 
-// Events of one model while Σ is only known at the block's start; stops where digits would be lost
-// or no room is left. A bias is the last of the features.
+// Events of one model from Σ at the start of a block; stops at cancellation or where the capacity
+// is used up. A bias is the last feature.
 LIKEWISE_INLINE std::pair<Pass, bool> block_events_body(const Block& block, double* w,
                                                         const ClassifierRule& rule,
                                                         const DenseRows& rows,
                                                         const int64_t* labels, double* scores) {
     const int64_t d = rows.d, own = d - (rule.bias != 0);
     std::vector<double> g(d), t(block.capacity);
-    const auto history = [&](int64_t j) LIKEWISE_LAMBDA { return block.history + j * d; };
+    const auto gains = [&](int64_t j) LIKEWISE_LAMBDA { return block.gains + j * d; };
     Pass pass;
     int64_t next = 0;
     for (; pass.taken < rows.n && pass.updates < block.capacity; ++pass.taken) {
@@ -352,31 +352,31 @@ LIKEWISE_INLINE std::pair<Pass, bool> block_events_body(const Block& block, doub
         const double y = labels[i] == 1 ? 1.0 : -1.0;
         const double s = row.score(w), m = y * s;
         scores[i] = s;
-        while (next < block.asked_count && block.asked[next] < i) ++next;
-        if (!rule.open(m, (s > 0) != (y > 0), 0.0)) continue;
-        if (dot(row.x, row.x, own) < kShortest2) continue;
-        const bool known = next < block.asked_count && block.asked[next] == i;
-        const bool later = !known && block.quadratics;  // few of these cause an update
-        if (known)
-            std::copy(block.known + next * d, block.known + (next + 1) * d, g.begin());
+        while (next < block.n_known && block.known_rows[next] < i) ++next;
+        if (!rule.may_update(m, (s > 0) != (y > 0), 0.0)) continue;
+        if (dot(row.x, row.x, own) < kMinSampleSqnorm) continue;
+        const bool is_known = next < block.n_known && block.known_rows[next] == i;
+        const bool later = !is_known && block.quadratic_forms;  // few of these cause an update
+        if (is_known)
+            std::copy_n(block.known_products + next * d, d, g.begin());
         else if (!later)
             symmetric_product(block.sigma, row.x, g.data(), d);
-        const double at_start = later ? block.quadratics[i] : dot(g.data(), row.x, d);
-        dots(history, pass.updates, row.x, d, t.data());
+        const double at_start = later ? block.quadratic_forms[i] : dot(g.data(), row.x, d);
+        dots(gains, pass.updates, row.x, d, t.data());
         double u = at_start;
-        for (int64_t j = 0; j < pass.updates; ++j) u -= block.shrink[j] * t[j] * t[j];
-        if (!(at_start > kTrusted * weighted_length2(block.diagonal, row.x, d)))
+        for (int64_t j = 0; j < pass.updates; ++j) u -= block.gain_weights[j] * t[j] * t[j];
+        if (!(at_start > kCorrelationTolerance * weighted_sqnorm(block.diagonal, row.x, d)))
             return {pass, false};
-        if (!(u > kLost * at_start)) return {pass, true};
+        if (!(u > kCancellationTolerance * at_start)) return {pass, true};
         const Step step = rule.step(m, u);
         if (step.tau == 0) continue;
         if (later) symmetric_product(block.sigma, row.x, g.data(), d);
         for (int64_t j = 0; j < pass.updates; ++j) {
-            const double weight = -block.shrink[j] * t[j];
-            DenseRow{block.history + j * d, d, 0}.add(g.data(), weight, 0);
+            const double weight = -block.gain_weights[j] * t[j];
+            DenseRow{block.gains + j * d, d, 0}.add(g.data(), weight, 0);
         }
-        std::copy(g.begin(), g.end(), block.history + pass.updates * d);
-        block.shrink[pass.updates] = step.c / (1 + step.c * u);
+        std::copy(g.begin(), g.end(), block.gains + pass.updates * d);
+        block.gain_weights[pass.updates] = step.c / (1 + step.c * u);
         DenseRow{g.data(), d, 0}.add(w, y * step.tau, 0);
         ++pass.updates;
     }

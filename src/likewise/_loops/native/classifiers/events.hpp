@@ -1,4 +1,4 @@
-// One pass over labelled rows, event by event: a learner is a rule and a form of covariance.
+// Online classification, event by event: a learner is a rule and a covariance.
 #pragma once
 
 #include <vector>
@@ -7,46 +7,46 @@
 
 namespace likewise {
 
-// The weight vectors of all models, and where scores and counts go.
+// The weights of all models, and the output for their scores.
 struct Models {
     double* W;  // count x width
     int64_t count, width;
-    double* reach;   // longest squared row so far, a model
-    double* scores;  // events x count, before each update
+    double* max_sqnorm;  // largest squared norm of a sample so far, per model
+    double* scores;      // events x count, before each update
 
     LIKEWISE_INLINE double* weights(int64_t k) const { return W + k * width; }
 };
 
-// First order: the covariance is the identity for ever.
+// First-order learners: the covariance is the identity and never updated.
 struct NoCovariance {
-    LIKEWISE_INLINE bool room() const { return true; }
+    LIKEWISE_INLINE bool has_capacity() const { return true; }
 
     template <typename Row>
-    LIKEWISE_INLINE double variance(int, int64_t, const Row& row, double length2) {
-        return length2 + row.bias * row.bias;
+    LIKEWISE_INLINE double variance(int, int64_t, const Row& row, double sqnorm) {
+        return sqnorm + row.bias * row.bias;
     }
     template <typename Row>
     LIKEWISE_INLINE void update(int, const Row& row, double y, Step step, const Models& models,
                                 const ClassifierRule& rule, int64_t k) {
         const double weight = y * step.tau;
-        // The uneven perceptron moves its threshold by R² where others add a feature that is 1.
-        const double along = rule.kind == Kind::paum ? models.reach[k] : 1;
+        // The perceptron with uneven margins moves its bias by R², the others by 1.
+        const double along = rule.kind == Kind::uneven ? models.max_sqnorm[k] : 1;
         row.add(models.weights(k), weight, weight * along);
     }
 };
 
-// A variance a feature, kept as its inverse: precision_i += c x_i².
+// One variance per feature, stored as its inverse: precision_i += c x_i².
 struct DiagonalCovariance {
     double* precision;  // count x width
     int64_t width;
     std::vector<double> gain[2] = {};
 
-    LIKEWISE_INLINE bool room() const { return true; }
+    LIKEWISE_INLINE bool has_capacity() const { return true; }
 
     template <typename Row>
     LIKEWISE_INLINE double variance(int slot, int64_t k, const Row& row, double) {
-        if (static_cast<int64_t>(gain[slot].size()) < row.touched())
-            gain[slot].resize(row.touched());
+        if (static_cast<int64_t>(gain[slot].size()) < row.n_stored())
+            gain[slot].resize(row.n_stored());
         return row.variance(precision + k * width, gain[slot].data());
     }
     template <typename Row>
@@ -55,10 +55,10 @@ struct DiagonalCovariance {
         double* w = models.weights(k);
         double* p = precision + k * width;
         if (rule.kind == Kind::second_order_perceptron) {
-            // w = v / p with v += y x: each weight is divided anew.
+            // w = v / p with v += y x.
             row.each([=](int64_t, int64_t j, double x) LIKEWISE_LAMBDA {
                 const double v = w[j] * p[j] + y * x;
-                p[j] = std::min(p[j] + x * x, kSurest);
+                p[j] = std::min(p[j] + x * x, kMaxPrecision);
                 w[j] = v / p[j];
             });
             return;
@@ -67,12 +67,12 @@ struct DiagonalCovariance {
         const double* g = gain[slot].data();
         row.each([=](int64_t i, int64_t j, double x) LIKEWISE_LAMBDA {
             w[j] += weight * g[i];
-            p[j] = std::min(p[j] + c * (x * x), kSurest);
+            p[j] = std::min(p[j] + c * (x * x), kMaxPrecision);
         });
     }
 };
 
-// How far a pass got, and whether it stopped at a row that cannot be learned from.
+// The number of events taken and of updates, and whether a sample was refused.
 struct Pass {
     int64_t taken = 0;
     int64_t updates = 0;
@@ -82,72 +82,74 @@ struct Pass {
 enum class Outcome { kept, changed, refused };
 
 // One event of one model with y = +1 or -1.
-template <typename Form, typename Row>
-LIKEWISE_INLINE Outcome one_against_rest(Form& form, const Models& models, const ClassifierRule& rule,
-                                      const Row& row, double y, int64_t k, double* score) {
-    double length2;
-    const double s = row.score_and_length2(models.weights(k), &length2);
+template <typename Covariance, typename Row>
+LIKEWISE_INLINE Outcome one_versus_rest(Covariance& covariance, const Models& models,
+                                        const ClassifierRule& rule, const Row& row, double y,
+                                        int64_t k, double* score) {
+    double sqnorm;
+    const double s = row.score_and_sqnorm(models.weights(k), &sqnorm);
     const double m = y * s;
     *score = s;
-    if (!(length2 <= kLongestRow2)) return Outcome::refused;
-    if (rule.kind == Kind::paum)
-        models.reach[k] = rule.reach > 0 ? rule.reach * rule.reach
-                                         : std::max(models.reach[k], length2);
+    if (!(sqnorm <= kMaxSampleSqnorm)) return Outcome::refused;
+    if (rule.kind == Kind::uneven)
+        models.max_sqnorm[k] = rule.radius > 0 ? rule.radius * rule.radius
+                                         : std::max(models.max_sqnorm[k], sqnorm);
     const double threshold = y > 0 ? rule.positive : rule.negative;
-    if (!rule.open(m, (s > 0) != (y > 0), threshold)) return Outcome::kept;
-    if (length2 < kShortest2) return Outcome::kept;
-    const double u = form.variance(0, k, row, length2);
+    if (!rule.may_update(m, (s > 0) != (y > 0), threshold)) return Outcome::kept;
+    if (sqnorm < kMinSampleSqnorm) return Outcome::kept;
+    const double u = covariance.variance(0, k, row, sqnorm);
     const Step step = rule.step(m, u);
     if (step.tau == 0) return Outcome::kept;
-    form.update(0, row, y, step, models, rule, k);
+    covariance.update(0, row, y, step, models, rule, k);
     return Outcome::changed;
 }
 
-// One event between its label and the best wrong class.
-template <typename Form, typename Row>
-LIKEWISE_INLINE Outcome label_against_best(Form& form, const Models& models,
+// One event between its label and the best wrong label.
+template <typename Covariance, typename Row>
+LIKEWISE_INLINE Outcome label_against_best(Covariance& covariance, const Models& models,
                                         const ClassifierRule& rule, const Row& row, int64_t label,
                                         double* scores) {
-    const double length2 = row.length2();
-    if (!(length2 <= kLongestRow2)) return Outcome::refused;
+    const double sqnorm = row.sqnorm();
+    if (!(sqnorm <= kMaxSampleSqnorm)) return Outcome::refused;
     int64_t rival = -1;
     for (int64_t k = 0; k < models.count; ++k) {
         scores[k] = row.score(models.weights(k));
         if (k != label && (rival < 0 || scores[k] > scores[rival])) rival = k;
     }
     const double m = scores[label] - scores[rival];
-    if (rule.kind == Kind::paum)
+    if (rule.kind == Kind::uneven)
         for (int64_t k = 0; k < models.count; ++k)
-            models.reach[k] = rule.reach > 0 ? rule.reach * rule.reach
-                                             : std::max(models.reach[k], length2);
+            models.max_sqnorm[k] = rule.radius > 0 ? rule.radius * rule.radius
+                                             : std::max(models.max_sqnorm[k], sqnorm);
     // The first of equal scores is the prediction.
     const bool mistake = m < 0 || (m == 0 && rival < label);
-    if (!rule.open(m, mistake, rule.positive + rule.negative)) return Outcome::kept;
-    if (length2 < kShortest2) return Outcome::kept;
-    const double up = form.variance(0, label, row, length2);
-    const double down = form.variance(1, rival, row, length2);
+    if (!rule.may_update(m, mistake, rule.positive + rule.negative)) return Outcome::kept;
+    if (sqnorm < kMinSampleSqnorm) return Outcome::kept;
+    const double up = covariance.variance(0, label, row, sqnorm);
+    const double down = covariance.variance(1, rival, row, sqnorm);
     Step step = rule.step(m, up + down), other = step;
     if (rule.kind == Kind::second_order_perceptron) {
         step = rule.step(scores[label], up);
         other = rule.step(-scores[rival], down);
     }
     if (step.tau == 0) return Outcome::kept;
-    form.update(0, row, 1, step, models, rule, label);
-    form.update(1, row, -1, other, models, rule, rival);
+    covariance.update(0, row, 1, step, models, rule, label);
+    covariance.update(1, row, -1, other, models, rule, rival);
     return Outcome::changed;
 }
 
-// Events in order. One against the rest, models do not know of each other: all events of one,
-// then of the next; whoever sets a limit gives a single model.
-template <typename Form, typename Rows>
-LIKEWISE_INLINE Pass learn_events(Form& form, const Models& models, const ClassifierRule& rule,
-                                  const Rows& rows, const int64_t* labels, bool top2,
-                                  int64_t max_updates) {
+// Events in order. One-versus-rest models are independent: all events of one model, then of the
+// next. A limit on the updates is for a single model.
+template <typename Covariance, typename Rows>
+LIKEWISE_INLINE Pass learn_events(Covariance& covariance, const Models& models,
+                                  const ClassifierRule& rule, const Rows& rows,
+                                  const int64_t* labels, bool top2, int64_t max_updates) {
     Pass pass;
     if (top2) {
-        for (; pass.taken < rows.n && pass.updates < max_updates && form.room(); ++pass.taken) {
+        for (; pass.taken < rows.n && pass.updates < max_updates && covariance.has_capacity();
+             ++pass.taken) {
             const int64_t i = pass.taken;
-            const Outcome outcome = label_against_best(form, models, rule, rows[i], labels[i],
+            const Outcome outcome = label_against_best(covariance, models, rule, rows[i], labels[i],
                                                        models.scores + i * models.count);
             pass.refused = outcome == Outcome::refused;
             if (pass.refused) return pass;
@@ -156,12 +158,13 @@ LIKEWISE_INLINE Pass learn_events(Form& form, const Models& models, const Classi
         return pass;
     }
     for (int64_t k = 0; k < models.count; ++k) {
-        // A single model is that of label 1 against label 0.
+        // A single model is that of label 1.
         const int64_t own = models.count == 1 ? 1 : k;
-        for (pass.taken = 0; pass.taken < rows.n && pass.updates < max_updates && form.room();
+        for (pass.taken = 0;
+             pass.taken < rows.n && pass.updates < max_updates && covariance.has_capacity();
              ++pass.taken) {
             const int64_t i = pass.taken;
-            const Outcome outcome = one_against_rest(form, models, rule, rows[i],
+            const Outcome outcome = one_versus_rest(covariance, models, rule, rows[i],
                                                      labels[i] == own ? 1.0 : -1.0, k,
                                                      models.scores + i * models.count + k);
             pass.refused = outcome == Outcome::refused;
@@ -174,13 +177,13 @@ LIKEWISE_INLINE Pass learn_events(Form& form, const Models& models, const Classi
 
 constexpr int64_t kNoLimit = INT64_MAX;
 
-// The first of the largest scores; a single score speaks for label 1 if it is above zero.
+// The first of the largest scores; a single score predicts label 1 if it is positive.
 inline int64_t predicted(const double* scores, int64_t count) {
     if (count == 1) return scores[0] > 0;
     return std::max_element(scores, scores + count) - scores;
 }
 
-// How far a label is ahead: of the best other one, or of zero where a single model decides.
+// The score of a label minus the best other one, or minus 0 with a single model.
 inline double margin(const double* scores, int64_t count, int64_t label) {
     if (count == 1) return label == 1 ? scores[0] : -scores[0];
     double rival = -INFINITY;
@@ -194,11 +197,11 @@ LIKEWISE_INLINE Pass linear_body(const Models& models, double* precision,
                                  const ClassifierRule& rule, const Rows& rows,
                                  const int64_t* labels, bool top2) {
     if (precision) {
-        DiagonalCovariance form{precision, models.width};
-        return learn_events(form, models, rule, rows, labels, top2, kNoLimit);
+        DiagonalCovariance covariance{precision, models.width};
+        return learn_events(covariance, models, rule, rows, labels, top2, kNoLimit);
     }
-    NoCovariance form;
-    return learn_events(form, models, rule, rows, labels, top2, kNoLimit);
+    NoCovariance covariance;
+    return learn_events(covariance, models, rule, rows, labels, top2, kNoLimit);
 }
 
 LIKEWISE_INLINE Pass dense_events_body(const Models& models, double* precision,

@@ -1,8 +1,8 @@
-// How far an online classifier steps, and the rows it learns from.
+// Update rules of online classifiers, and dense and sparse samples.
 //
-// With the score s = w.x of a model, y = +1 or -1 and the margin m = y s:
-//   w += tau y g,  precision += c x x',  where g = (precision)^-1 x and u = x.g
-// A first-order learner has the identity as its precision, which never changes.
+// With the score s = w.x of a model, y = +1 or -1 and the margin m = y s, an update is
+//   w += tau y g,  precision += c x x',  where g = precision^-1 x and u = x.g.
+// The precision of a first-order learner is the identity and never updated.
 #pragma once
 
 #include <algorithm>
@@ -15,21 +15,21 @@
 namespace likewise {
 
 enum class Kind : int {
-    perceptron = 0, paum = 1, hard = 2, capped = 3, soft = 4, confidence = 5, regularised = 6,
+    perceptron = 0, uneven = 1, hard = 2, capped = 3, soft = 4, confidence = 5, regularised = 6,
     second_order_perceptron = 7,
 };
 
-constexpr double kShortest2 = 1e-100;   // rows of less squared length count as zero
-constexpr double kLongestRow2 = 1e100;  // longer ones cannot be learned from
-// No variance falls below the inverse of this: confidence that grows with every mistake would
-// otherwise leave the range of numbers.
-constexpr double kSurest = 1e150;
+constexpr double kMinSampleSqnorm = 1e-100;  // samples of smaller squared norm count as zero
+constexpr double kMaxSampleSqnorm = 1e100;   // samples of larger squared norm are refused
+// The inverse of the smallest variance: a precision that grows with every mistake would overflow.
+constexpr double kMaxPrecision = 1e150;
 
-// A row that was just learned is right by exactly the margin, up to rounding: nearer than this to it
-// is no loss, or a repeated row would be learned or not by chance.
-constexpr double kRounding = 1e-10;
+// After an update the margin of the sample equals the required one up to rounding. A violation
+// below this is no loss; otherwise rounding would decide whether a repeated sample causes an
+// update.
+constexpr double kMarginTolerance = 1e-10;
 
-// Half as wide as `Doubles`: what is left of a row is often little more.
+// Half as wide as `Doubles`, for the rest of a row.
 using Quad = double __attribute__((vector_size(4 * kLanes), aligned(8)));
 LIKEWISE_INLINE const Quad& quad(const double* p) { return *reinterpret_cast<const Quad*>(p); }
 LIKEWISE_INLINE Quad& quad(double* p) { return *reinterpret_cast<Quad*>(p); }
@@ -44,24 +44,24 @@ struct ClassifierRule {
     double size;      // C, phi, r or eta
     double positive;  // margins of the uneven perceptron
     double negative;
-    double reach;  // its R; 0 for the longest row so far
+    double radius;  // their R; 0 for the largest norm so far
     double bias;   // value of the feature added to each row; 0 for none
 
-    // Whether an event may cause a step, from its margin; what needs u as well is not ruled out.
-    LIKEWISE_INLINE bool open(double m, bool mistake, double threshold) const {
+    // Whether a sample may cause an update, as far as its margin alone can tell.
+    LIKEWISE_INLINE bool may_update(double m, bool mistake, double threshold) const {
         switch (kind) {
             case Kind::perceptron:
             case Kind::second_order_perceptron: return mistake;
-            case Kind::paum: return m <= threshold;
+            case Kind::uneven: return m <= threshold;
             case Kind::confidence: return true;
-            default: return m < 1 - kRounding;
+            default: return m < 1 - kMarginTolerance;
         }
     }
 
     LIKEWISE_INLINE Step step(double m, double u) const {
         switch (kind) {
             case Kind::perceptron: return {1, 0};
-            case Kind::paum: return {size, 0};
+            case Kind::uneven: return {size, 0};
             case Kind::hard: return {(1 - m) / u, 1};
             case Kind::capped: return {std::min(size, (1 - m) / u), 1};
             case Kind::soft: return {(1 - m) / (u + 1 / (2 * size)), 1};
@@ -69,11 +69,11 @@ struct ClassifierRule {
             case Kind::second_order_perceptron: return {(1 - m) / (1 + u), 1};
             case Kind::confidence: {
                 const double phi = size;
-                if (!(m < phi * u * (1 - kRounding))) return {};
+                if (!(m < phi * u * (1 - kMarginTolerance))) return {};
                 const double b = 1 + 2 * phi * m;
                 const double minus = 1 - 2 * phi * m;
                 const double root = std::sqrt(minus * minus + 8 * phi * phi * u);
-                // The same number twice: neither form may subtract what is nearly equal.
+                // Two expressions of one number: each avoids cancellation where the other has it.
                 const double alpha = b > 0 ? 2 * (phi * u - m) / (u * (b + root))
                                            : (root - b) / (4 * phi * u);
                 return {alpha, 2 * alpha * phi};
@@ -83,7 +83,7 @@ struct ClassifierRule {
     }
 };
 
-// A row of a table; `bias` stands for one more feature.
+// A row of a dense matrix; `bias` is one more feature.
 struct DenseRow {
     const double* x;
     int64_t n;
@@ -92,9 +92,9 @@ struct DenseRow {
     LIKEWISE_INLINE double score(const double* w) const {
         return dot(w, x, n) + (bias != 0 ? bias * w[n] : 0);
     }
-    LIKEWISE_INLINE double length2() const { return dot(x, x, n); }
-    // Both in one pass: neither has to wait for the other.
-    LIKEWISE_INLINE double score_and_length2(const double* w, double* length2) const {
+    LIKEWISE_INLINE double sqnorm() const { return dot(x, x, n); }
+    // Both in one pass.
+    LIKEWISE_INLINE double score_and_sqnorm(const double* w, double* sqnorm) const {
         Doubles score{}, odd{}, squares{}, odd_squares{};
         int64_t j = 0;
         for (; j + 2 * kLanes <= n; j += 2 * kLanes) {
@@ -119,10 +119,10 @@ struct DenseRow {
             score_rest += w[j] * x[j];
             squares_rest += x[j] * x[j];
         }
-        *length2 = sum(squares + odd_squares) + squares_rest;
+        *sqnorm = sum(squares + odd_squares) + squares_rest;
         return sum(score + odd) + score_rest;
     }
-    // x'Σx of a diagonal Σ, and Σx of the features in turn.
+    // x'Σx for a diagonal Σ; writes Σx to `gain`.
     LIKEWISE_INLINE double variance(const double* precision, double* gain) const {
         Doubles many{};
         int64_t j = 0;
@@ -141,7 +141,7 @@ struct DenseRow {
         }
         return sum(many) + rest;
     }
-    LIKEWISE_INLINE int64_t touched() const { return n + (bias != 0); }
+    LIKEWISE_INLINE int64_t n_stored() const { return n + (bias != 0); }
     LIKEWISE_INLINE void add(double* w, double weight, double bias_weight) const {
         int64_t j = 0;
         for (; j + kLanes <= n; j += kLanes) lanes(w + j) += weight * lanes(x + j);
@@ -152,7 +152,7 @@ struct DenseRow {
         for (; j < n; ++j) w[j] += weight * x[j];
         if (bias != 0) w[n] += bias_weight * bias;
     }
-    // Tells a place among the touched features, the feature and its value.
+    // Calls change(position among the stored features, feature, value) for each.
     template <typename Change>
     LIKEWISE_INLINE void each(const Change& change) const {
         for (int64_t j = 0; j < n; ++j) change(j, j, x[j]);
@@ -167,7 +167,7 @@ struct DenseRows {
     LIKEWISE_INLINE DenseRow operator[](int64_t i) const { return {X + i * d, d, bias}; }
 };
 
-// A row of which only the stored values are touched; no feature is stored twice.
+// A row of a sparse matrix without duplicate features.
 struct SparseRow {
     const double* values;
     const int32_t* features;
@@ -184,9 +184,9 @@ struct SparseRow {
         if (j < stored) even += values[j] * w[features[j]];
         return even + odd + (bias != 0 ? bias * w[n] : 0);
     }
-    LIKEWISE_INLINE double length2() const { return dot(values, values, stored); }
-    LIKEWISE_INLINE double score_and_length2(const double* w, double* length2) const {
-        *length2 = this->length2();
+    LIKEWISE_INLINE double sqnorm() const { return dot(values, values, stored); }
+    LIKEWISE_INLINE double score_and_sqnorm(const double* w, double* sqnorm) const {
+        *sqnorm = this->sqnorm();
         return score(w);
     }
     LIKEWISE_INLINE double variance(const double* precision, double* gain) const {
@@ -201,7 +201,7 @@ struct SparseRow {
         }
         return total;
     }
-    LIKEWISE_INLINE int64_t touched() const { return stored + (bias != 0); }
+    LIKEWISE_INLINE int64_t n_stored() const { return stored + (bias != 0); }
     LIKEWISE_INLINE void add(double* w, double weight, double bias_weight) const {
         for (int64_t j = 0; j < stored; ++j) w[features[j]] += weight * values[j];
         if (bias != 0) w[n] += bias_weight * bias;

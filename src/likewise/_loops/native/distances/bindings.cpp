@@ -107,7 +107,8 @@ void gather_found(std::vector<likewise::Found*> blocks, Array<int64_t, 1> start,
     for (const auto* block : blocks) {
         m += static_cast<int64_t>(block->size());
         for (const likewise::Pair& pair : *block)
-            if (pair.row >= n) throw nb::index_error("start must have one value per row, plus one.");
+            if (pair.row >= n)
+                throw nb::index_error("start must have one value per row, plus one.");
     }
     require(extent(rows) == m && extent(cols) == m && extent(sqdist) == m,
             "rows, cols and sqdist must have one value per pair found.");

@@ -6,8 +6,8 @@
 
 namespace likewise {
 
-// Pairs listed under both of their rows. Entries keep the order of the pairs, so sums over a row
-// are taken in one order whatever the threads do.
+// The pairs of each row. Entries keep the order of the pairs, so the order of a sum over a row does
+// not depend on the threads.
 struct Adjacency {
     std::vector<int64_t> start;  // n + 1
     std::vector<int32_t> other;
@@ -35,7 +35,7 @@ struct Adjacency {
     }
 };
 
-// Rows begin..end of the product: each gathers its own sum, so no two threads write to one row.
+// Rows begin..end of the product. Each row gathers its own sum, so no two threads write to one row.
 template <typename T>
 void laplacian_rows(const T* Z, int64_t d, const Adjacency& pairs, int64_t begin, int64_t end,
                     T* out) {

@@ -1,9 +1,9 @@
-// Pairs of differing class within a radius of either row.
+// Pairs of rows of different classes within the radius of either row.
 //
 // Rows are sorted by class and then by radius: pairs of one class are skipped as whole ranges, and
-// the rows of a panel have nearly the same radius. Each unordered pair is looked at once, in
-// float32, and what may be near is measured again in double on the rows as they were given. The
-// filter may let a far pair through, never lose a near one:
+// the rows of a panel have similar radii. Each unordered pair is tested once, in float32; the
+// distance of pairs that pass is computed in double from the given rows. The filter may pass a far
+// pair, but never rejects a near one:
 //
 // Let a, b be two rows, centred and scaled by a power of two so that norms are at most 1, a', b'
 // their float32 roundings, n, m the squared norms of a', b', R the squared radius, u = 2^-24 and
@@ -39,14 +39,14 @@ struct Pair {
     double sqdist;
 };
 
-// Grows without moving: touching fresh memory costs more than finding a pair.
+// A deque grows without copying: first access to new memory costs more than finding a pair.
 using Found = std::deque<Pair>;
 
 struct AlignedFree {
     void operator()(float* p) const { std::free(p); }
 };
 
-// Floats on a cache line boundary, as the vector loads of the tiles need them.
+// Floats aligned to a cache line, as the vector loads of the tiles require.
 inline std::unique_ptr<float[], AlignedFree> aligned_floats(int64_t n) {
     const size_t bytes = (static_cast<size_t>(n) * sizeof(float) + 63) / 64 * 64;
     void* p = std::aligned_alloc(64, std::max<size_t>(bytes, 64));
@@ -58,7 +58,7 @@ template <typename T>
 class RadiusScan {
   public:
     // order: the rows sorted by (class, radius); group: the class of each sorted position.
-    // panelled: keep rows in panels for the tiles, else row by row for a matrix product.
+    // panelled: store rows in panels for the tiles, else row by row for a matrix product.
     RadiusScan(const T* Z, int64_t n, int64_t d, const int64_t* order, const int64_t* group,
                const double* radius2, const double* centre, double scale, int64_t limit,
                bool panelled, const std::string& instructions)
@@ -85,7 +85,7 @@ class RadiusScan {
                 float* row = panelled_ ? rows_.get() + p * kPanel * d_ + i % kPanel
                                        : rows_.get() + i * d_;
                 const int64_t step = panelled_ ? kPanel : 1;
-                if (i >= n_) {  // padding: can never be near anything
+                if (i >= n_) {  // padding: near no row
                     for (int64_t f = 0; f < d_; ++f) row[f * step] = 0;
                     init_[i] = -1e30f;
                     need_[i] = 1e30f;
@@ -111,7 +111,7 @@ class RadiusScan {
         }
     }
 
-    // All pairs whose first row, in sorted order, is in panels begin..end, by the tiles.
+    // All pairs whose first row, in sorted order, is in panels begin..end, from tiles.
     void scan_tiles(int64_t begin, int64_t end, Found& out) {
         uint64_t masks[kTile];
         float need[kPanel];
@@ -161,7 +161,7 @@ class RadiusScan {
     }
 
   private:
-    // What an inner product must reach, by row, for a column of panel q to be near either way.
+    // The inner product from which, per row, a column of panel q is near in either direction.
     void needs(int64_t row, int64_t n_rows, int64_t q, float* need) const {
         for (int64_t r = 0; r < n_rows; ++r) {
             need[r] = need_[row + r] - std::max(half_[row + r], half_max_[q]);
@@ -169,7 +169,7 @@ class RadiusScan {
     }
 
     void measure(int64_t i, int64_t j, Found& out) const {
-        if (group_[i] >= group_[j]) return;  // one class, or met again from the other side
+        if (group_[i] >= group_[j]) return;  // same class, or tested from the other side
         const auto row = static_cast<int32_t>(order_[i]), col = static_cast<int32_t>(order_[j]);
         const double distance = sqdist(Z_ + row * d_, Z_ + col * d_, d_);
         if (distance < radius2_[row]) out.push_back({row, col, distance});
@@ -194,7 +194,7 @@ class RadiusScan {
     std::atomic<int64_t> found_{0};
 };
 
-// Put what the blocks found in its row, emptying the blocks; start becomes where rows begin.
+// Sort the pairs found by row, emptying the blocks; `start` becomes where the rows begin.
 inline void gather_found(std::vector<Found*>& blocks, int64_t n, int64_t* start, int64_t* rows,
                          int64_t* cols, double* distances) {
     std::fill(start, start + n + 1, 0);

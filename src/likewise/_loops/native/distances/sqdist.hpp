@@ -5,8 +5,8 @@
 
 namespace likewise {
 
-// Eight lanes, then a tree: independent sums let the compiler use vectors without reordering, so
-// the last bit is the same on every machine and equal to the NumPy twin's.
+// Eight lanes, then a tree. Independent sums let the compiler use vectors without reordering, so
+// the last bit is the same on every machine and in the NumPy twin.
 template <typename T>
 inline double sqdist(const T* a, const T* b, int64_t d) {
     double lane[8] = {0, 0, 0, 0, 0, 0, 0, 0};

@@ -1,10 +1,10 @@
-// Register-blocked tiles of float32 inner products, each with the test of its sign.
+// Register-blocked tiles of float32 inner products, with a test of their sign.
 //
 // A tile is 8 rows against a panel of 48 columns. Both come from panels stored feature by feature
 // (panel[k * 48 + position]), so one feature of 48 columns is a few aligned vectors and one
 // feature of a row is one broadcast. Entry (r, c) is init[c] - need[r] + <row r, column c>; bit c
-// of masks[r] says that it is not negative. The return value says whether any bit is set: almost
-// always none is, and then nothing else is written or branched on.
+// of masks[r] is set if it is not negative. Returns whether any bit is set. Almost always none is,
+// and then nothing else is written or branched on.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ constexpr int kTile = 8;
 using Tile = bool (*)(const float* rows, const float* columns, int64_t d, const float* init,
                       const float* need, uint64_t* masks);
 
-// Four floats that every compiler of the GNU family maps to the machine's own vectors.
+// Four floats, which GNU-compatible compilers map to the machine's vectors.
 using Floats4 = float __attribute__((vector_size(16)));
 using Ints4 = int32_t __attribute__((vector_size(16)));
 
@@ -91,7 +91,7 @@ __attribute__((target("avx2,fma"))) inline bool tile_avx2(const float* rows, con
             __m256 signs = sum[0][0];
             for (int r = 0; r < R; ++r)
                 for (int v = 0; v < V; ++v) signs = _mm256_and_ps(signs, sum[r][v]);
-            if (_mm256_movemask_ps(signs) == 0xFF) continue;  // negative, all of them
+            if (_mm256_movemask_ps(signs) == 0xFF) continue;  // all negative
             any = true;
             for (int r = 0; r < R; ++r) {
                 for (int v = 0; v < V; ++v) {
@@ -141,7 +141,7 @@ __attribute__((target("avx512f"))) inline bool tile_avx512(const float* rows, co
 }
 #endif
 
-// The tiles this processor can run, the fastest first.
+// The instruction sets that this processor has, fastest first.
 inline std::vector<std::string> instruction_sets() {
     std::vector<std::string> sets;
 #ifdef LIKEWISE_X86

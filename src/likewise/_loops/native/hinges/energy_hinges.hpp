@@ -1,5 +1,5 @@
-// Hinge losses in the energy of a labelling: of the triplets in which a new point is the anchor, and
-// of those in which it is the impostor.
+// Hinge losses in the energy of a labelling: of the triplets in which a new point is the anchor,
+// and of those in which it is the impostor.
 //
 // Training rows are sorted by class: class g is the range class_start[g] to class_start[g + 1]. A
 // squared radius is the squared distance of an anchor to a target, plus the margin.
@@ -16,9 +16,10 @@ namespace likewise {
 
 constexpr int kRowsAtOnce = 64;
 
-// Sorted squared radii, with a table to find the number of those that are at most a distance, mostly
-// in one step: the range is cut into buckets, and each knows how many radii lie in those before it.
-// The bucket is a monotone function of the distance, so the table is exact whatever its rounding.
+// Sorted squared radii, with a table to find the number of those that are at most a distance,
+// mostly in one step: the range is cut into buckets, and each knows how many radii lie in those
+// before it. The bucket is a monotone function of the distance, so the table is exact whatever its
+// rounding.
 struct SortedRadii {
     std::vector<double> sqradii;  // with infinity after the last
     std::vector<int32_t> owner, first;
@@ -59,8 +60,8 @@ struct SortedRadii {
 // successive distances with the same radius need not wait for each other.
 using Tally = double __attribute__((vector_size(16)));
 
-// Point t as the anchor: out[t, c] is the sum over the k squared radii r that t has with label c, and
-// over the rows l of other classes, of [r - sqdist[t, l]]_+.
+// Point t as the anchor: out[t, c] is the sum over the k squared radii r that t has with label c,
+// and over the rows l of other classes, of [r - sqdist[t, l]]_+.
 LIKEWISE_INLINE void anchor_hinges_body(const double* sqdist, int64_t m, int64_t n,
                                          const int64_t* class_start, int64_t n_classes,
                                          const double* sqradii, int64_t k, double* out) {
@@ -81,7 +82,8 @@ LIKEWISE_INLINE void anchor_hinges_body(const double* sqdist, int64_t m, int64_t
                 for (int64_t j = 0; j < length; ++j) {
                     const double distance = row[l + j];
                     int32_t slot = sorted.first[bucket[j]];
-                    slot += sorted.sqradii[slot] <= distance;  // without a branch, which could not be predicted
+                    slot += sorted.sqradii[slot] <=
+                            distance;  // without a branch, which could not be predicted
                     slot += sorted.sqradii[slot] <= distance;
                     while (sorted.sqradii[slot] <= distance) ++slot;
                     below[2 * slot + (j & 1)] += Tally{1, distance};

@@ -20,13 +20,16 @@ void group_hinges(ConstVector near, Indices near_start, ConstVector far, Indices
     require_starts(far_start, extent(far));
     require(extent(near_start) == extent(far_start),
             "near_start and far_start must have the same length.");
-    require(extent(near_derivative) == extent(near), "near_derivative must have one value per near pair.");
-    require(extent(far_derivative) == extent(far), "far_derivative must have one value per far pair.");
+    require(extent(near_derivative) == extent(near),
+            "near_derivative must have one value per near pair.");
+    require(extent(far_derivative) == extent(far),
+            "far_derivative must have one value per far pair.");
     require(extent(value) == extent(near_start) - 1, "value must have one value per group.");
     require_slice(begin, end, extent(value));
     nb::gil_scoped_release unlocked;
     likewise::group_hinges(near.data(), near_start.data(), far.data(), far_start.data(), margin,
-                           smoothing, begin, end, value.data(), near_derivative.data(), far_derivative.data());
+                           smoothing, begin, end, value.data(), near_derivative.data(),
+                           far_derivative.data());
 }
 
 }  // namespace

@@ -6,12 +6,13 @@
 
 namespace likewise {
 
-// Groups begin..end. A violation is v = margin + near - far. Its loss is 0 below 0, v²/(2 smoothing)
-// up to smoothing and v - smoothing/2 beyond; smoothing 0 gives the hinge. The derivatives of a pair
-// are summed over the triplets that it is part of.
+// Groups begin..end. A violation is v = margin + near - far. Its loss is 0 below 0, v²/(2
+// smoothing) up to smoothing and v - smoothing/2 beyond; smoothing 0 gives the hinge. The
+// derivatives of a pair are summed over the triplets that it is part of.
 inline void group_hinges(const double* near, const int64_t* near_start, const double* far,
                          const int64_t* far_start, double margin, double smoothing, int64_t begin,
-                         int64_t end, double* value, double* near_derivative, double* far_derivative) {
+                         int64_t end, double* value, double* near_derivative,
+                         double* far_derivative) {
     const double steepness = smoothing > 0 ? 1 / smoothing : 0;
     for (int64_t g = begin; g < end; ++g) {
         const int64_t first = near_start[g], last = near_start[g + 1];

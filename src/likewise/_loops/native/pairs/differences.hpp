@@ -1,4 +1,4 @@
-// What surrounds the matrix products over a block of pairs: one pass over its rows each.
+// Differences of pairs, their quadratic forms, and rows scaled by weights: one pass each.
 #pragma once
 
 #include <cmath>
@@ -9,13 +9,13 @@
 
 namespace likewise {
 
-// V = scale (x_i - x_j) for each pair (i, j), in double. Returns the largest squared length; NaN
-// if some difference is not a number.
+// V = scale (x_i - x_j) for each pair (i, j), in double. Returns the largest squared norm; NaN if a
+// difference is NaN.
 template <typename T>
 LIKEWISE_INLINE double pair_differences_of(const T* X, int64_t d, const int64_t* pairs, int64_t n,
                                            double scale, double* V) {
-    double longest2 = 0;
-    bool numbers = true;
+    double max_sqnorm = 0;
+    bool is_number = true;
     for (int64_t k = 0; k < n; ++k) {
         const T* a = X + pairs[2 * k] * d;
         const T* b = X + pairs[2 * k + 1] * d;
@@ -32,12 +32,12 @@ LIKEWISE_INLINE double pair_differences_of(const T* X, int64_t d, const int64_t*
             v[j] = scale * (static_cast<double>(a[j]) - static_cast<double>(b[j]));
             lane[0] += v[j] * v[j];
         }
-        double length2 = 0;
-        for (int l = 0; l < 8; ++l) length2 += lane[l];
-        numbers = numbers && length2 == length2;
-        if (length2 > longest2) longest2 = length2;
+        double sqnorm = 0;
+        for (int l = 0; l < 8; ++l) sqnorm += lane[l];
+        is_number = is_number && sqnorm == sqnorm;
+        if (sqnorm > max_sqnorm) max_sqnorm = sqnorm;
     }
-    return numbers ? longest2 : std::numeric_limits<double>::quiet_NaN();
+    return is_number ? max_sqnorm : std::numeric_limits<double>::quiet_NaN();
 }
 
 LIKEWISE_INLINE double differences_double_body(const double* X, int64_t d, const int64_t* pairs,
@@ -83,8 +83,8 @@ LIKEWISE_DISPATCH(void, triangle_quadratics,
                    int64_t d, double* q),
                   (V, half, diagonal, n, d, q))
 
-// Rows times the root of their weight's size: those of positive weight first, then the negative
-// ones, in their order. Returns how many are positive.
+// Rows times the root of the absolute weight: first those of positive weight, then those of
+// negative weight, in order. Returns the number of positive ones.
 inline int64_t signed_rows(const double* V, const double* weights, int64_t n, int64_t d,
                            double* out) {
     int64_t filled = 0, positive = 0;

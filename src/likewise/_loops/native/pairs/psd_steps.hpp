@@ -1,11 +1,11 @@
-// Passive-aggressive steps on a metric that is projected on the PSD cone after every update.
+// Passive-aggressive steps on a metric that is projected onto the PSD cone after every update.
 //
-// In the eigenbasis of the metric at the last refresh, M = diag(values) + Σ weight_j y_j y_j'
+// In the eigenbasis of the metric at the last decomposition, M = diag(values) + Σ weight_j y_j y_j'
 // with few y. From a PSD M only a step with t y > 0 can make M - t v v' indefinite, and then it
 // has one negative eigenvalue x, the root of t g(x) = 1 for g(x) = v'(M - x)^-1 v. Newton's method
 // on 1/g, which is almost linear, finds it in a few steps; each costs O(d k²) by Woodbury's
-// formula. The eigenvector is (M - x)^-1 v. All this is done in units of t |v|^2, where v is a unit
-// vector and t is 1: v of any length then gives numbers that fit.
+// formula. The eigenvector is (M - x)^-1 v. All is computed in units of t |v|^2, in which v is a
+// unit vector and t is 1, so that v of any norm causes no overflow.
 #pragma once
 
 #include "pairs/steps.hpp"
@@ -15,7 +15,7 @@ namespace likewise {
 struct LowRankMetric {
     int64_t d, capacity;
     int64_t count;
-    const double* values;  // d eigenvalues at the last refresh, none negative
+    const double* values;  // d eigenvalues at the last decomposition, none negative
     double* rows;          // capacity × d: the y
     double* weights;       // capacity
 
@@ -25,7 +25,7 @@ struct LowRankMetric {
     }
 };
 
-// Solves (M / unit - x) w = v for x < 0 and reports v'w, by Woodbury's formula.
+// Solves (M / unit - x) w = v for x < 0 and returns v'w, by Woodbury's formula.
 class LowRankSolver {
   public:
     explicit LowRankSolver(const LowRankMetric& metric)
@@ -86,7 +86,7 @@ class LowRankSolver {
     std::vector<double> scaled, inverse, solution, matrix, c;
 };
 
-// The same for an explicit matrix of few rows, by Cholesky's factors.
+// The same for a small explicit matrix, by a Cholesky decomposition.
 class CholeskySolver {
   public:
     CholeskySolver(const double* matrix, int64_t rows)
@@ -124,11 +124,11 @@ class CholeskySolver {
 };
 
 // The negative eigenvalue of M / unit - v v' for a unit vector v, or 0 if there is none below
-// -floor; the solver is left holding an eigenvector. `floor` is more than rounding can have done
-// to an eigenvalue of M.
+// -floor; the solver then holds an eigenvector. `floor` exceeds the rounding error of an eigenvalue
+// of M.
 //
-// A solution at x is good to about eps |M| / |x|, so the search comes from the left, where |x| is
-// large, and nears zero by no more than a factor of 1000 at a time.
+// The relative error of a solution at x is about eps |M| / |x|. The search therefore starts from
+// the left, where |x| is large, and approaches zero by at most a factor of 1000 per step.
 template <typename Solver>
 LIKEWISE_INLINE double negative_eigenvalue(Solver& solver, const double* v, int64_t d, double unit,
                                            double floor) {
@@ -143,19 +143,19 @@ LIKEWISE_INLINE double negative_eigenvalue(Solver& solver, const double* v, int6
         if (g > 0 && std::abs(next - x) <= 1e-14 * std::abs(x)) return x;
         if (right == 0) {
             if (x == -floor) return 0;
-            // 1/g is concave: Newton's step may leap over the root, so the floor is tried too.
+            // 1/g is concave: Newton's step may pass the root, so -floor is tried too.
             next = std::min(std::min(next, x / 1000), -floor);
         } else if (!(next > left && next < right)) {
             next = -std::sqrt(left * right);
-            if (next <= left || next >= right) return x;  // no number lies between
+            if (next <= left || next >= right) return x;  // adjacent floating-point numbers
         }
         x = next;
     }
 }
 
-// Whether M - t v v' has no eigenvalue near zero or below it: with one, or with rounding errors
-// that hide it, the solutions for two tiny shifts of very different size would differ, or reach 1.
-// What so small a difference can hide moves an eigenvalue by 1e-19 of the size at most.
+// Whether M - t v v' has no eigenvalue near or below zero. With one, or with rounding errors that
+// hide it, the solutions for two tiny shifts of very different size would differ, or reach 1. What
+// a difference below the tolerance can hide moves an eigenvalue by at most 1e-19 of the norm.
 template <typename Solver>
 LIKEWISE_INLINE bool is_definite(Solver& solver, const double* v, double unit, double floor) {
     const double far = solver.solve(v, -1e-3 * floor, unit);
@@ -163,11 +163,11 @@ LIKEWISE_INLINE bool is_definite(Solver& solver, const double* v, double unit, d
     return far > 0 && near < 0.999 && std::abs(near - far) <= 1e-6 * far;
 }
 
-// What rounding can do to an eigenvalue of a matrix with this trace, and ten times that.
-constexpr double kRounding = 1e-13;
-// Below this share of the trace an eigenvalue is sought only in a fresh eigenbasis, where the
-// solver has no cancellation.
-constexpr double kFresh = 1e-7;
+// The rounding error of an eigenvalue, as a fraction of the trace, with a safety factor of ten.
+constexpr double kEigenvalueRounding = 1e-13;
+// Below this fraction of the trace an eigenvalue is searched for only in a new eigenbasis, where
+// the solver has no cancellation.
+constexpr double kNewBasisBelow = 1e-7;
 
 // Events one by one on an explicit matrix, for small d.
 LIKEWISE_INLINE void pair_psd_steps_small_body(double* M, int64_t d, double& b, const double* V,
@@ -182,9 +182,9 @@ LIKEWISE_INLINE void pair_psd_steps_small_body(double* M, int64_t d, double& b, 
             q += v[i] * dot(M + i * d, v, d);
             trace += M[i * d + i];
         }
-        const double length2 = dot(v, v, d);
+        const double sqnorm = dot(v, v, d);
         const double p = 1 - y[k] * (b - q);
-        const double step = rule.step(p, length2, y[k]);
+        const double step = rule.step(p, sqnorm, y[k]);
         p_out[k] = p;
         step_out[k] = step;
         if (step == 0) continue;
@@ -192,9 +192,9 @@ LIKEWISE_INLINE void pair_psd_steps_small_body(double* M, int64_t d, double& b, 
         double x = 0;
         const double* w = solver.result();
         if (weight < 0) {
-            const double unit = -weight * length2, shrink = 1 / std::sqrt(length2);
+            const double unit = -weight * sqnorm, shrink = 1 / std::sqrt(sqnorm);
             for (int64_t i = 0; i < d; ++i) direction[i] = shrink * v[i];
-            const double floor = kRounding * (trace / unit + 1);
+            const double floor = kEigenvalueRounding * (trace / unit + 1);
             x = unit * negative_eigenvalue(solver, direction.data(), d, unit, floor);
         }
         const double scale = x < 0 ? -x / dot(w, w, d) : 0;
@@ -210,8 +210,8 @@ LIKEWISE_DISPATCH(void, pair_psd_steps_small,
                    const StepRule& rule, double* p_out, double* step_out),
                   (M, d, b, V, y, n, rule, p_out, step_out))
 
-// Events one by one; V is in the eigenbasis of the last refresh. Stops before an event that might
-// not fit or that needs a fresh basis; returns how many were taken.
+// Events one by one; V is in the eigenbasis of the last decomposition. Stops before an event that
+// might exceed the capacity or needs a new basis; returns the number taken.
 LIKEWISE_INLINE int64_t pair_psd_steps_body(LowRankMetric& m, double& b, const double* V,
                                             const double* y, int64_t n, const StepRule& rule,
                                             double* p_out, double* step_out) {
@@ -231,25 +231,26 @@ LIKEWISE_INLINE int64_t pair_psd_steps_body(LowRankMetric& m, double& b, const d
             const double c = dot(m.rows + j * d, v, d);
             q += m.weights[j] * c * c;
         }
-        const double length2 = dot(v, v, d);
+        const double sqnorm = dot(v, v, d);
         const double p = 1 - y[k] * (b - q);
-        const double step = rule.step(p, length2, y[k]);
+        const double step = rule.step(p, sqnorm, y[k]);
         p_out[k] = p;
         step_out[k] = step;
         if (step == 0) continue;
         const double weight = -step * y[k];
         double x = 0;
-        const double unit = std::abs(weight) * length2;  // rows are unit vectors
+        const double unit = std::abs(weight) * sqnorm;  // rows are unit vectors
         if (unit > 0) {
-            const double shrink = 1 / std::sqrt(length2);
+            const double shrink = 1 / std::sqrt(sqnorm);
             for (int64_t i = 0; i < d; ++i) direction[i] = shrink * v[i];
             if (weight < 0) {
-                const double floor = (m.count ? kFresh : kRounding) * (trace / unit + 1);
+                const double floor =
+                    (m.count ? kNewBasisBelow : kEigenvalueRounding) * (trace / unit + 1);
                 x = unit * negative_eigenvalue(solver, direction.data(), d, unit, floor);
                 if (x == 0 && m.count && !is_definite(solver, direction.data(), unit, floor)) break;
             }
             m.add(direction.data(), std::copysign(unit, weight));
-            trace += weight * length2;
+            trace += weight * sqnorm;
         }
         if (x < 0) {
             const double* w = solver.result();

@@ -1,7 +1,7 @@
-// One pass over a stream of pairs, event by event: passive-aggressive steps on a metric (M, b).
+// Passive-aggressive steps on a metric (M, b), one per pair.
 //
 // For a pair with difference v and sign y (+1 same, -1 different), with q = v'Mv:
-//   p = 1 - y (b - q),  s = 1 + |v|^4,  and a step t that depends on the variant;
+//   p = 1 - y (b - q),  s = 1 + |v|^4 + relaxation,  and the step t of the variant;
 //   M -= t y v v',  b += t y.
 #pragma once
 
@@ -20,17 +20,17 @@ enum class Variant : int { PA = 0, PA1 = 1, PA2 = 2, PALS = 3 };
 
 struct StepRule {
     Variant variant;
-    double C;          // PA-I: cap of the step; PA-II and PALS: softness
-    double slack;      // added to s; POLA's relaxation
-    double tolerance;  // smaller steps are left out
+    double C;          // PA-I: largest step; PA-II and PALS: aggressiveness
+    double relaxation;      // added to s; POLA
+    double tolerance;  // smaller steps are not taken
 
-    // Whether signed loss p causes no step, whatever the pair.
+    // Whether signed loss p causes no step for any pair.
     bool passive(double p) const { return p <= 0 && variant != Variant::PALS; }
 
-    // The step for signed loss p of a pair with squared length n.
+    // The step for signed loss p of a pair whose difference has squared norm n.
     double step(double p, double n, double y) const {
-        if (n == 0 && y < 0) return 0;  // equal points marked different: nothing can help
-        const double s = 1 + n * n + slack;
+        if (n == 0 && y < 0) return 0;  // equal points marked different
+        const double s = 1 + n * n + relaxation;
         double t = 0;
         switch (variant) {
             case Variant::PA: t = std::max(p, 0.0) / s; break;
@@ -42,10 +42,10 @@ struct StepRule {
     }
 };
 
-constexpr double kLongest2 = 1e150;  // largest squared length whose square is a number
+constexpr double kMaxPairSqnorm = 1e150;  // largest squared norm whose square is finite
 
-// One event on the full matrix in place: for so few events that packing would cost more. The
-// product of two entries of v comes first, which keeps M symmetric to the last bit.
+// M += weight v v' in place, for so few events that packing would cost more. The product of two
+// entries of v comes first, which keeps M symmetric to the last bit.
 LIKEWISE_INLINE void add_outer_in_place(double* M, int64_t d, double weight, const double* v) {
     for (int64_t i = 0; i < d; ++i)
         for (int64_t j = 0; j < d; ++j) M[i * d + j] += weight * (v[i] * v[j]);
@@ -79,8 +79,8 @@ LIKEWISE_DISPATCH(int64_t, few_pair_steps,
                    const StepRule& rule, int64_t max_updates, double* p_out, double* step_out),
                   (M, d, b, V, y, n, rule, max_updates, p_out, step_out))
 
-// One event, from the two sides of the pair. A difference so long that its fourth power is no
-// number has loss NaN and changes nothing.
+// One event, from the two samples of the pair. A difference whose norm to the fourth power
+// overflows has loss NaN and changes nothing.
 LIKEWISE_INLINE void pair_step_body(double* M, int64_t d, double& b, const double* first,
                                     const double* second, double scale, double y,
                                     const StepRule& rule, double* p_out, double* step_out) {
@@ -90,7 +90,8 @@ LIKEWISE_INLINE void pair_step_body(double* M, int64_t d, double& b, const doubl
     for (int64_t i = 0; i < d; ++i) v[i] = scale * (first[i] - second[i]);
     *p_out = NAN;
     *step_out = 0;
-    if (dot(v, v, d) <= kLongest2) few_pair_steps_body(M, d, b, v, &y, 1, rule, 1, p_out, step_out);
+    if (dot(v, v, d) <= kMaxPairSqnorm)
+        few_pair_steps_body(M, d, b, v, &y, 1, rule, 1, p_out, step_out);
 }
 LIKEWISE_DISPATCH(void, pair_step,
                   (double* M, int64_t d, double& b, const double* first, const double* second,
@@ -98,7 +99,7 @@ LIKEWISE_DISPATCH(void, pair_step,
                   (M, d, b, first, second, scale, y, rule, p_out, step_out))
 
 // Events one by one on an explicit matrix, for small d. Stops after max_updates updates; returns
-// how many events were taken.
+// the number of events taken.
 LIKEWISE_INLINE int64_t pair_steps_body(double* M, int64_t d, double& b, const double* V,
                                         const double* y, int64_t n, const StepRule& rule,
                                         int64_t max_updates, double* p_out, double* step_out) {
@@ -126,9 +127,8 @@ LIKEWISE_DISPATCH(int64_t, pair_steps,
                    const StepRule& rule, int64_t max_updates, double* p_out, double* step_out),
                   (M, d, b, V, y, n, rule, max_updates, p_out, step_out))
 
-// The same for a block whose q = v'Mv at its start are known; M is not touched.
-
-// Each pair looks back at the updates before it: best where few pairs update.
+// The events of a block from their q = v'Mv at its start; M is not updated. Each pair is corrected
+// by all updates before it, which is fastest where few pairs update.
 LIKEWISE_INLINE int64_t pair_block_body(const double* V, int64_t d, const double* q,
                                         const double* y, int64_t n, double& b,
                                         const StepRule& rule, int64_t max_updates, double* p_out,
@@ -161,8 +161,8 @@ LIKEWISE_DISPATCH(int64_t, pair_block,
                    double* step_out),
                   (V, d, q, y, n, b, rule, max_updates, p_out, step_out))
 
-// The whole Gram matrix G known beforehand: best where most pairs update. An update changes the q
-// (in place) of the pairs after it by the squares of its row of G.
+// The same from the Gram matrix G of the block, which is fastest where most pairs update. An update
+// changes the q (in place) of the pairs after it by the squares of its row of G.
 LIKEWISE_INLINE int64_t pair_gram_body(const double* G, double* q, const double* y, int64_t n,
                                        double& b, const StepRule& rule, int64_t max_updates,
                                        double* p_out, double* step_out) {

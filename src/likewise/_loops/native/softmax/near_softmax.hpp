@@ -2,8 +2,8 @@
 //
 // As in softmax.hpp, point i = anchors[r] picks j != i with probability proportional to
 // exp(-|z_i - z_j|^2). Row r of `approx_sqdist` holds |z_i - z_j|^2 plus a constant, approximately.
-// Points that are certainly negligible, given the error bound, are skipped; where few are left, that
-// is far cheaper than to compute all.
+// Points that are certainly negligible, given the error bound, are skipped; where few are left,
+// that is far cheaper than to compute all.
 #pragma once
 
 #include <algorithm>
@@ -109,7 +109,8 @@ LIKEWISE_INLINE void near_softmax_body(const NearBlock& b) {
         float* approx_sqdist = b.approx_sqdist + r * b.n;
         const int64_t i = b.anchors[r];
         const double* own = b.points + i * b.k;
-        approx_sqdist[i] = std::numeric_limits<float>::quiet_NaN();  // no point is its own neighbour
+        approx_sqdist[i] =
+            std::numeric_limits<float>::quiet_NaN();  // no point is its own neighbour
         const double farthest = least_of(approx_sqdist, b.n) + (kNegligible + b.error_bound);
         const float limit = std::nextafter(static_cast<float>(farthest), INFINITY);
         const int64_t count = places_below(approx_sqdist, limit, b.n, marks.data(), used.data());
@@ -125,11 +126,13 @@ LIKEWISE_INLINE void near_softmax_body(const NearBlock& b) {
         LaneSum all, of_own;
         all.add(values.data(), count);
         of_own.add(values.data() + start, stop - start);
-        const double total = all.total(), own_total = of_own.total(), probability = own_total / total;
+        const double total = all.total(), own_total = of_own.total(),
+                     probability = own_total / total;
         b.log_sums[r] = std::log(total) - least;
         b.same_class_probability[r] = probability;
         const double outside = b.probability_gradient ? -probability / total : 1 / total;
-        const double inside = b.probability_gradient ? (total - own_total) / total / total : 1 / total;
+        const double inside =
+            b.probability_gradient ? (total - own_total) / total / total : 1 / total;
         for (int64_t u = 0; u < count; ++u) {
             values[u] *= u >= start && u < stop ? inside : outside;
             b.column_sums[used[u]] += values[u];

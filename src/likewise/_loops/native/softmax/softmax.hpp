@@ -54,8 +54,8 @@ LIKEWISE_INLINE double exp_of(double x) {
 }
 
 // Replaces products by squared distances; returns the bits of the least. Bits of non-negative
-// doubles compare as the doubles do. A distance that rounding made negative counts as the least, and
-// which of several such is found does not matter.
+// doubles compare as the doubles do. A distance that rounding made negative counts as the least,
+// and which of several such is found does not matter.
 LIKEWISE_INLINE int64_t distances(double* values, const double* sqnorm, double own_sqnorm,
                                   int64_t n) {
     int64_t least = std::numeric_limits<int64_t>::max();

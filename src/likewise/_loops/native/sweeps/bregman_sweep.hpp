@@ -1,7 +1,8 @@
 // Cyclic Bregman projections of a metric M onto constraints on squared distances, as in ITML.
 //
-// A constraint has a difference v, a sign y (+1: v'Mv at most the bound, -1: at least), a multiplier
-// lambda and the inverse i of its bound with slack. With p = v'Mv and the slack's weight gamma,
+// A constraint has a difference v, a sign y (+1: v'Mv at most the bound, -1: at least), a
+// multiplier lambda and the inverse i of its bound with slack. With p = v'Mv and the slack's weight
+// gamma,
 //   alpha = min(lambda, y gamma / (gamma + 1) (1/p - i)),  lambda -= alpha,  i += y alpha / gamma,
 //   M += beta (Mv)(Mv)',  beta = y alpha / (1 - y alpha p).
 #pragma once
@@ -118,8 +119,8 @@ struct BregmanSweep {
     double *multipliers, *inverse_bounds;
 };
 
-// Constraints are visited in groups. The Mv of a group are computed together; each is then corrected
-// by the updates of its group before it, and these are added to M together at the end.
+// Constraints are visited in groups. The Mv of a group are computed together; each is then
+// corrected by the updates of its group before it, and these are added to M together at the end.
 LIKEWISE_INLINE void bregman_sweep_body(const BregmanSweep& s) {
     PaddedMatrix M(s.M, s.d);
     const int64_t width = M.width();
