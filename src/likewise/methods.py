@@ -13,8 +13,8 @@ from typing import Any, Literal, TypeAlias
 
 Kind: TypeAlias = Literal["metric", "online metric", "classifier", "online classifier"]
 
-_STREAM_OF_PAIRS = "stream of pairs or labelled rows; labels, pairs"
-_STREAM_OF_ROWS = "stream of labelled rows; labels"
+_STREAM_OF_PAIRS = "pairs or labels, batch or stream"
+_STREAM_OF_ROWS = "labels, batch or stream"
 
 
 @dataclass(frozen=True)
@@ -59,14 +59,14 @@ _ALL = (
     Method(
         "Euclidean",
         "metric",
-        "nothing",
+        "none",
         "The Euclidean distance: the baseline.",
         compared_with={},
     ),
     Method(
         "Whitening",
         "metric",
-        "unlabelled rows",
+        "unlabelled data",
         "The Mahalanobis distance: inverse covariance of the data.",
         "Mahalanobis 1936",
         {},
@@ -83,7 +83,7 @@ _ALL = (
         "FDA",
         "metric",
         "labels",
-        "Directions with the largest between-class relative to within-class scatter.",
+        "Directions that maximise between-class relative to within-class scatter.",
         "Fisher 1936",
         {},
     ),
@@ -91,7 +91,7 @@ _ALL = (
         "LMNN",
         "metric",
         "labels or triplets",
-        "Pulls target neighbours closer and pushes impostors beyond a margin; convex.",
+        "Pulls target neighbours closer and pushes impostors beyond a margin; convex in M.",
         "Weinberger and Saul 2009",
         {},
     ),
@@ -107,7 +107,7 @@ _ALL = (
         "ITML",
         "metric",
         "labels or pairs",
-        "The LogDet-closest metric to a prior, under bounds on pair distances.",
+        "Minimises the LogDet divergence to a prior metric under bounds on pair distances.",
         "Davis et al. 2007",
         {"slack_weight": 0.3, "tol": 0.05, "random_state": 0},
     ),
@@ -115,7 +115,7 @@ _ALL = (
         "MCML",
         "metric",
         "labels",
-        "Collapses classes: fits soft neighbours to those of the same class; convex.",
+        "Collapses each class: minimises a KL divergence of soft neighbours; convex.",
         "Globerson and Roweis 2006",
         {"tol": 1e-2},
     ),
@@ -123,7 +123,7 @@ _ALL = (
         "MMC",
         "metric",
         "labels or pairs",
-        "Maximises the distances of dissimilar pairs, those of similar pairs bounded.",
+        "Maximises the sum of distances of dissimilar pairs; similar pairs are bounded.",
         "Xing et al. 2003",
         {"random_state": 0},
     ),
@@ -139,7 +139,7 @@ _ALL = (
         "DoubletSVM",
         "metric",
         "labels or pairs",
-        "A support vector machine that separates same from different pairs.",
+        "A support vector machine that classifies pairs as similar or dissimilar.",
         "Wang et al. 2015",
         {"n_same": 1, "n_different": 1, "tol": 1e-2},
     ),
@@ -147,7 +147,7 @@ _ALL = (
         "TripletSVM",
         "metric",
         "labels or triplets",
-        "A support vector machine on triplets: same-class rows closer by a margin.",
+        "A support vector machine on triplets: the positive closer by a margin.",
         "Wang et al. 2015",
         {"n_same": 1, "n_different": 1, "tol": 1e-2},
     ),
@@ -155,21 +155,21 @@ _ALL = (
         "PCML",
         "metric",
         "labels or pairs",
-        "A support vector machine on pairs, constrained to positive semidefinite M.",
+        "Doublet-SVM with M constrained to be positive semidefinite.",
         "Zuo et al. 2017",
     ),
     Method(
         "NCML",
         "metric",
         "labels or pairs",
-        "The same with M a nonnegative combination of the pairs' matrices; has kernels.",
+        "Doublet-SVM with M a nonnegative combination of outer products; kernelised.",
         "Zuo et al. 2017",
     ),
     Method(
         "LDML",
         "metric",
         "labels or pairs",
-        "Logistic regression of same/different on the pair distance.",
+        "Logistic regression of pair similarity on the squared distance.",
         "Guillaumin et al. 2009",
     ),
     Method(
@@ -191,7 +191,7 @@ _ALL = (
         "POLA",
         "online metric",
         _STREAM_OF_PAIRS,
-        "Keeps M positive semidefinite after every update; has kernels.",
+        "Passive-aggressive updates, each projected onto the PSD cone; kernelised.",
         "Shalev-Shwartz et al. 2004",
         {"relaxation": 10.0, "max_iter": 2, "random_state": 0},
     ),
@@ -199,7 +199,7 @@ _ALL = (
         "PLML",
         "classifier",
         "labels",
-        "Local metrics that vary smoothly: mixtures of a few basis metrics.",
+        "Smoothly varying local metrics: combinations of a few basis metrics.",
         "Wang et al. 2012",
     ),
     Method(
@@ -220,14 +220,14 @@ _ALL = (
         "MetricKNN",
         "classifier",
         "labels",
-        "k nearest neighbours under any metric, with the papers' rule for ties.",
+        "k nearest neighbours under any metric; ties are broken by reducing k.",
         "Cover and Hart 1967",
     ),
     Method(
         "AROW",
         "online classifier",
         _STREAM_OF_ROWS,
-        "Second-order updates that tolerate label noise: the first to try.",
+        "Second-order updates, robust to label noise: the first to try.",
         "Crammer et al. 2009",
     ),
     Method(
@@ -241,7 +241,7 @@ _ALL = (
         "CW",
         "online classifier",
         _STREAM_OF_ROWS,
-        "Confidence-weighted: each row is classified right with a given probability.",
+        "Confidence-weighted: each sample right with a given probability.",
         "Dredze et al. 2008",
     ),
     Method(
@@ -255,7 +255,7 @@ _ALL = (
         "SecondOrderPerceptron",
         "online classifier",
         _STREAM_OF_ROWS,
-        "A perceptron on rows whitened by the data seen so far.",
+        "A perceptron on data whitened by earlier mistakes.",
         "Cesa-Bianchi et al. 2005",
     ),
     Method(
@@ -269,7 +269,7 @@ _ALL = (
         "Perceptron",
         "online classifier",
         _STREAM_OF_ROWS,
-        "Adds every misclassified row to the weights: the baseline.",
+        "Adds every misclassified sample to the weights: the baseline.",
         "Rosenblatt 1958",
     ),
 )

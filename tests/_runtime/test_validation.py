@@ -280,7 +280,7 @@ def test_words_for_sentences():
 
 
 def test_warnings_point_at_the_users_line():
-    with pytest.warns(UserWarning, match="both as alike") as caught:
+    with pytest.warns(UserWarning, match="both same") as caught:
         lw.RCA().fit_pairs(ROWS, [[0, 1], [1, 0], [1, 2]], [True, False, True])
     assert [warning.filename for warning in caught] == [__file__]
     with pytest.warns(RuntimeWarning, match="so") as caught:

@@ -1,4 +1,4 @@
-"""The contract of every estimator, and the only module that uses scikit-learn's machinery."""
+"""Base classes of all estimators."""
 
 from likewise._runtime.validation import check_labelled, check_rows
 from likewise.base.learner import Learner, fitting

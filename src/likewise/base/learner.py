@@ -32,7 +32,7 @@ except ImportError:
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
-_ENDINGS = {
+_STATUS_MESSAGES = {
     "max_iter": "stopped after max_iter={n_iter} iterations without converging",
     "stalled": "could not make further progress after {n_iter} iterations before converging",
     "interrupted": "was interrupted after {n_iter} iterations; the best metric so far is kept",
@@ -42,7 +42,7 @@ _ENDINGS = {
 def fitting(fit: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """Decorate a fitting method: validate parameters, and call scikit-learn's callbacks.
 
-    Every public method that learns has this decorator.
+    Every public method that fits from scratch has this decorator.
     """
 
     @with_callbacks  # type: ignore[untyped-decorator]
@@ -116,7 +116,7 @@ class Learner(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
                 f"({found.value}); the features may be too large: scale them."
             )
         if found.status != "converged":
-            how = _ENDINGS[found.status].format(n_iter=found.n_iter)
+            how = _STATUS_MESSAGES[found.status].format(n_iter=found.n_iter)
             if found.gap is not None:
                 how += f" (relative duality gap {found.gap:.2g})"
             warn_user(f"{type(self).__name__} {how}.", ConvergenceWarning)

@@ -26,8 +26,8 @@ _MAP_BLOCK = 4096  # rows mapped at a time
 class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):  # type: ignore[misc]
     """Base of estimators that learn a linear map L: distances are Euclidean after the map.
 
-    A subclass sets `components_` (n_components × n_features) in `fit`, and ``_needs_labels`` if
-    `fit` does not need y.
+    A subclass sets `components_` (n_components × n_features) in `fit`, and
+    ``_needs_labels = False`` if `fit` does not need y.
     """
 
     _needs_labels: ClassVar[bool] = True

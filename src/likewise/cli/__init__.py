@@ -1,4 +1,4 @@
-"""The command ``likewise``: each subcommand is a thin skin over one public function."""
+"""The command ``likewise``: each subcommand is a thin wrapper of one public function."""
 
 from __future__ import annotations
 

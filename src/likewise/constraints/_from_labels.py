@@ -297,7 +297,7 @@ def _of_other_classes(
         found[own] = other[search(data.X[own], data.X[other], count, n_jobs=n_jobs)[1]]
     own = np.flatnonzero(sizes[data.codes] <= _SMALL_CLASS)
     if len(own):
-        # Among so many rows at most a small class is of the own: the others are enough.
+        # At most one small class belongs to the row itself: the others are enough.
         enough = count + int(sizes[data.codes[own]].max())
         _, index = search(data.X[own], data.X, enough, n_jobs=n_jobs)
         of_own_class = data.codes[index] == data.codes[own][:, None]

@@ -1,4 +1,4 @@
-"""How neighbours decide on a label."""
+"""The majority vote of neighbours."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from likewise._runtime.arrays import IndexArray
 
 
 def vote(labels: IndexArray, n_classes: int) -> tuple[IndexArray, IndexArray]:
-    """Let neighbours vote; while the lead is shared, the farthest one loses its vote.
+    """Return the majority vote; ties are broken by dropping the farthest neighbour.
 
     Parameters
     ----------
