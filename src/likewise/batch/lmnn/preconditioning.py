@@ -15,7 +15,7 @@ from likewise._runtime.arrays import Array
 from likewise.constraints import unit_sqdist
 from likewise.objectives import GroupedPairs, LargeMargin
 
-_EIGENVALUE_FLOOR = 1e-6  # added to the eigenvalues of the pull, relative to their mean
+_RIDGE = 1e-6  # added to the eigenvalues of the pull, relative to their mean
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +108,7 @@ class Preconditioner(NamedTuple):
         values = np.maximum(values, 0)
         if not values.any():
             return cls.identity(objective)
-        factors = 1 / np.sqrt(values / values.mean() + _EIGENVALUE_FLOOR)
+        factors = 1 / np.sqrt(values / values.mean() + _RIDGE)
         to_original = factors[:, None] * vectors.T
         X = map_rows(objective.X, to_original, objective.n_jobs)
         return cls(X, to_original, vectors / factors)
