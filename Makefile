@@ -1,15 +1,17 @@
-# make demo    install into .venv and compare metrics on handwritten digits
-# make test    everything that CI checks, on the compiled loops
-# make twins   the loops and the contract on their NumPy twins
-# make bench   measure against the rivals, each in the environment it needs
-# make docs    build the documentation
-# make clean   remove what the others made
+# make demo      install into .venv and compare metrics on handwritten digits
+# make test      everything that CI checks, on the compiled loops
+# make twins     the loops and the contract on their NumPy twins
+# make minimums  the tests on Python 3.11 with the lowest versions that pyproject.toml allows
+# make bench     measure against the rivals, each in the environment it needs
+# make docs      build the documentation
+# make clean     remove what the others made
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 NATIVE := $(wildcard src/likewise/_loops/native/* src/likewise/_loops/native/*/*)
-PYTEST := $(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not slow"
+PYTEST_OPTIONS := -q -n 2 --dist loadgroup -m "not slow"
+PYTEST := $(BIN)/python -m pytest $(PYTEST_OPTIONS)
 BUILD_FILES := pyproject.toml CMakeLists.txt $(NATIVE)
 
 # Tests that use real data find them here if they are there, and skip with a reason if not.
@@ -17,7 +19,7 @@ ifneq ($(wildcard ../shared/data),)
 export LIKEWISE_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test lint types layers tests twins bench docs sanitize clean check-tools
+.PHONY: demo test lint types layers tests twins bench docs minimums sanitize clean check-tools
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.demo
@@ -52,6 +54,18 @@ docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
+# The tests with the lowest versions that pyproject.toml allows, in an environment of their own.
+MINIMUMS := $(abspath .venv-minimums)
+minimums: check-tools
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { \
+	  echo "the lowest versions are tested on Python 3.11: run make minimums PYTHON=/path/to/python3.11"; exit 1; }
+	$(PYTHON) -m venv $(MINIMUMS)
+	$(PYTHON) tools/minimums.py > $(MINIMUMS)/constraints.txt
+	PIP_CONSTRAINT=$(MINIMUMS)/constraints.txt PIP_BUILD_CONSTRAINT=$(MINIMUMS)/constraints.txt \
+	  $(MINIMUMS)/bin/python -m pip install -q --disable-pip-version-check \
+	  --config-settings=build-dir=build/minimums -e ".[test]"
+	LIKEWISE_LOOPS=native $(MINIMUMS)/bin/python -m pytest $(PYTEST_OPTIONS)
+
 # Loop tests under AddressSanitizer and UBSan, in an environment of their own.
 sanitize: check-tools
 	$(PYTHON) -m venv .venv-sanitize
@@ -63,7 +77,7 @@ sanitize: check-tools
 	  .venv-sanitize/bin/python -m pytest -q -p no:cacheprovider tests/_loops
 
 clean:
-	rm -rf $(VENV) .venv-sanitize build dist docs/_build docs/gallery .bench
+	rm -rf $(VENV) .venv-sanitize .venv-minimums build dist docs/_build docs/gallery .bench
 
 check-tools:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \

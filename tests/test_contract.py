@@ -6,6 +6,7 @@ import os
 import textwrap
 
 import pytest
+from callbacks import marked
 from sklearn.base import clone
 
 import likewise as lw
@@ -84,7 +85,11 @@ def test_contract_of_variants(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("check", LEARNER_CHECKS + METRIC_CHECKS, ids=repr)
+@pytest.mark.parametrize(
+    "check",
+    [marked(check.__name__, check) for check in LEARNER_CHECKS + METRIC_CHECKS],
+    ids=repr,
+)
 def test_a_check_is_selected_rather_than_returning_early(check):
     source = textwrap.dedent(inspect.getsource(check.function))
     assert not [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Return)]

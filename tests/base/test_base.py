@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import toys
+from callbacks import needs_callbacks
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -144,11 +145,6 @@ class Watch:
             self.models.append(fitted_estimator)
             return context.task_id + 1 == self.stop_at
         return False
-
-
-needs_callbacks = pytest.mark.skipif(
-    not hasattr(lw.Euclidean, "set_callbacks"), reason="scikit-learn 1.9 brought callbacks"
-)
 
 
 @needs_callbacks

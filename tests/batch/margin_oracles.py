@@ -56,8 +56,9 @@ def solve_generic(matrices, h, C, loss, cone, with_b):
         alpha = cp.Variable(len(h), nonneg=True)
         M = cp.reshape(matrices.reshape(len(h), -1).T @ alpha, (d, d), order="C")
     else:
-        M = cp.Variable((d, d), symmetric=True)
-        limits = [M >> 0] if cone == "psd" else []
+        # A constraint: of Variable(symmetric=True), CVXPY with SciPy 1.11 takes a wrong square.
+        M = cp.Variable((d, d))
+        limits = [M == M.T, M >> 0] if cone == "psd" else [M == M.T]
     inner = matrices.reshape(len(h), -1) @ cp.reshape(M, d * d, order="C")
     v = 1 - cp.multiply(h, inner + b)
     cost = {

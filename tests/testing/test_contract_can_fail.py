@@ -1,6 +1,7 @@
 """Each check of the contract fails for a learner that breaks its promise, and for no other."""
 
 import pytest
+from callbacks import marked
 from mutants import HONEST, MUTANTS
 
 from likewise.testing import LEARNER_CHECKS, METRIC_CHECKS, contract_checks
@@ -29,7 +30,9 @@ def test_every_check_has_a_mutant():
     assert {check.__name__ for check in CHECKS} == {name for name, _, _ in MUTANTS}
 
 
-@pytest.mark.parametrize(("name", "mutant", "also"), MUTANTS, ids=name_of)
+@pytest.mark.parametrize(
+    ("name", "mutant", "also"), [marked(case[0], *case) for case in MUTANTS], ids=name_of
+)
 def test_mutant_fails_its_check_only(name, mutant, also):
     failed = {check.__name__ for check in contract_checks(mutant) if fails(check, mutant)}
     assert failed == {name, *also}
@@ -41,7 +44,7 @@ def test_what_mutants_are_made_of_passes(estimator):
         check(estimator)
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=repr)
+@pytest.mark.parametrize("check", [marked(check.__name__, check) for check in CHECKS], ids=repr)
 def test_every_check_passes_for_some_learner(check):
     assert any(check.applies_to(estimator) for estimator in HONEST)
 

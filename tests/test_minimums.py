@@ -1,0 +1,24 @@
+"""The constraints of ``make minimums`` are the floors of pyproject.toml."""
+
+import runpy
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+TOOL = runpy.run_path(str(ROOT / "tools" / "minimums.py"))
+
+
+def test_every_dependency_is_held_at_its_floor():
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    found = TOOL["constraints"](text)
+    project = tomllib.loads(text)["project"]
+    for requirement in project["dependencies"] + project["optional-dependencies"]["tables"]:
+        assert requirement.replace(">=", "==") in found
+
+
+@pytest.mark.parametrize("requirement", ["numpy", "numpy<2", "numpy>=1.26,<3", "likewise[plot]"])
+def test_a_dependency_without_a_floor_is_refused(requirement):
+    with pytest.raises(ValueError, match="has no lowest version"):
+        TOOL["floor"](requirement)
