@@ -16,7 +16,10 @@ from likewise.objectives import GroupedPairs, LargeMargin, QuadraticPenalty
 
 _SLACK_RANGE = (0.02, 0.3)
 _FIRST_SLACK = 0.1
-_UNSEEN_RANGE = (1e-4, 1e-2)  # unseen share of the loss below or above which the slack changes
+_UNSEEN_SHARES_FOR_SLACK = (
+    1e-4,
+    1e-2,
+)  # unseen share of the loss below or above which the slack changes
 _MAX_FACTOR = 64.0  # how much larger α² may be than where its impostors were searched
 _MULTIPLE_SEARCHES = 12
 
@@ -95,9 +98,9 @@ class LMNNProblem:
     def _adapt_slack(self, unseen_share: float) -> None:
         """Widen the slack if the working set missed much of the loss, narrow it if nothing."""
         smallest, largest = _SLACK_RANGE
-        if unseen_share > _UNSEEN_RANGE[1]:
+        if unseen_share > _UNSEEN_SHARES_FOR_SLACK[1]:
             self._slack = min(largest, 1.5 * self._slack)
-        elif unseen_share < _UNSEEN_RANGE[0]:
+        elif unseen_share < _UNSEEN_SHARES_FOR_SLACK[0]:
             self._slack = max(smallest, 0.7 * self._slack)
 
 

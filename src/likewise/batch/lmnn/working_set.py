@@ -18,7 +18,10 @@ _FIRST_SMOOTHING = 0.3
 _MIN_SMOOTHING = 1e-6
 _SMOOTHING_FACTOR = 0.3
 _INNER_STEPS = (3, 20)  # steps between two exact evaluations: at first, and at most
-_UNSEEN_RANGE = (1e-3, 1e-2)  # unseen share of the loss below or above which their number changes
+_UNSEEN_SHARES_FOR_INTERVAL = (
+    1e-3,
+    1e-2,
+)  # unseen share of the loss below or above which their number changes
 # Smoothing is reduced once the dual infeasibility is at most this multiple of the smoothing error.
 _INFEASIBILITY_FACTOR = 2.0
 _MAX_BACKTRACKS = 12
@@ -223,7 +226,7 @@ class _State:
         for _ in range(_MAX_BACKTRACKS):
             current = self.problem.evaluate_exactly(self.x, self.smoothing)
             if current is not None and current.smoothed <= previous.smoothed:
-                low, high = _UNSEEN_RANGE
+                low, high = _UNSEEN_SHARES_FOR_INTERVAL
                 if current.unseen_loss > high * current.smoothed:
                     self.n_inner_steps = max(2, self.n_inner_steps // 2)
                 elif current.unseen_loss < low * current.smoothed:
