@@ -1,9 +1,10 @@
 """The loops that NumPy has no single call for, by family.
 
-Each family is a package: `types` has what its loops take, give and check, `reference` defines them
-in NumPy, and `compiled` calls the C++ in ``native/``. The family's ``__all__`` lists its loops.
-`LOOPS` is the registry of all; each is also an attribute of this module. `backend` decides once
-whether the compiled loops or their NumPy twins are used; ``LIKEWISE_LOOPS`` overrides it.
+Each family is a package: `reference` defines its loops in NumPy, `compiled` calls the C++ in
+``native/``, and `types` has the types and argument checks that both use. The ``__all__`` of a
+family lists its loops. `LOOPS` is the registry of all; each loop is an attribute of this module.
+`backend` chooses once between the compiled loops and their NumPy twins; the environment variable
+``LIKEWISE_LOOPS`` overrides it.
 """
 # ruff: noqa: F403 - every name in a family's __all__ is a loop, and is exported here
 
