@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 import likewise as lw
-from likewise.batch.lmnn.early_stopping import ValidationErrorRate, split_validation
+from likewise.batch.lmnn.early_stopping import ErrorRate, split_validation
 from likewise.batch.lmnn.impostors import LabelledImpostorSearch
 from likewise.batch.lmnn.problem import best_multiple
 from likewise.constraints import target_neighbors
@@ -262,14 +262,14 @@ def test_early_stopping(monkeypatch):
     X = random.normal(size=(120, 40))  # enough features for the optimum to overfit
     X[:, 0] += 2 * y
     evaluated = []
-    validation_error = ValidationErrorRate.__call__
+    validation_error = ErrorRate.__call__
 
     def recorded(self, x):
         error = validation_error(self, x)
         evaluated.append((error, x @ self.to_original))
         return error
 
-    monkeypatch.setattr(ValidationErrorRate, "__call__", recorded)
+    monkeypatch.setattr(ErrorRate, "__call__", recorded)
     model = lw.LMNN(validation_fraction=0.3, random_state=0).fit(X, y)
     assert model.converged_
     errors = [error for error, _ in evaluated]

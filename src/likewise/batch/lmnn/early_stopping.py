@@ -63,7 +63,7 @@ def split_validation(
     return np.flatnonzero(~held_out), np.flatnonzero(held_out)
 
 
-class ValidationErrorRate:
+class ErrorRate:
     """The error rate on the validation set, as a function of the solver's variable.
 
     Parameters

@@ -33,7 +33,7 @@ from likewise.base import fitting
 from likewise.batch._initialisation import checked_init, init_rule, initial_components
 from likewise.batch._kernel_metric import KernelMetric
 from likewise.batch._kernel_space import KernelSpace
-from likewise.batch.lmnn.early_stopping import ValidationErrorRate, ValidationSet, split_validation
+from likewise.batch.lmnn.early_stopping import ErrorRate, ValidationSet, split_validation
 from likewise.batch.lmnn.impostors import ImpostorSearch
 from likewise.batch.lmnn.matrix_problem import LMNNMatrixProblem
 from likewise.batch.lmnn.memory import require_memory_for_lmnn
@@ -347,9 +347,7 @@ class LMNN(KernelMetric):
         X, to_original, from_original = precondition(objective)
         error = None
         if validation is not None:
-            error = ValidationErrorRate(
-                validation, data, to_original, self.n_neighbors, self.n_jobs
-            )
+            error = ErrorRate(validation, data, to_original, self.n_neighbors, self.n_jobs)
         found = self._solve(
             working_set_lbfgs,
             LMNNProblem(replace(objective, X=X), search, penalty),
