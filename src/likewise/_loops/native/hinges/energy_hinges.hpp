@@ -17,8 +17,8 @@ namespace likewise {
 constexpr int kRowsAtOnce = 64;
 
 // Sorted squared radii, with a table to find the number of those that are at most a distance,
-// mostly in one step: the range is cut into buckets, and each knows how many radii lie in those
-// before it. The bucket is a monotone function of the distance, so the table is exact whatever its
+// mostly in one step: the range is cut into buckets, and each has the number of radii in those
+// before it. The bucket is a monotone function of the distance, so the table is exact despite
 // rounding.
 struct SortedRadii {
     std::vector<double> sqradii;  // with infinity after the last
@@ -82,8 +82,8 @@ LIKEWISE_INLINE void anchor_hinges_body(const double* sqdist, int64_t m, int64_t
                 for (int64_t j = 0; j < length; ++j) {
                     const double distance = row[l + j];
                     int32_t slot = sorted.first[bucket[j]];
-                    slot += sorted.sqradii[slot] <=
-                            distance;  // without a branch, which could not be predicted
+                    // Twice without a branch, which could not be predicted.
+                    slot += sorted.sqradii[slot] <= distance;
                     slot += sorted.sqradii[slot] <= distance;
                     while (sorted.sqradii[slot] <= distance) ++slot;
                     below[2 * slot + (j & 1)] += Tally{1, distance};

@@ -6,8 +6,8 @@
 
 namespace likewise {
 
-// Groups begin..end. A violation is v = margin + near - far. Its loss is 0 below 0, v²/(2
-// smoothing) up to smoothing and v - smoothing/2 beyond; smoothing 0 gives the hinge. The
+// Groups begin..end. A violation is v = margin + near - far. Its loss is 0 below 0,
+// v²/(2 smoothing) up to smoothing and v - smoothing/2 beyond; with smoothing 0 it is the hinge. The
 // derivatives of a pair are summed over the triplets that it is part of.
 inline void group_hinges(const double* near, const int64_t* near_start, const double* far,
                          const int64_t* far_start, double margin, double smoothing, int64_t begin,

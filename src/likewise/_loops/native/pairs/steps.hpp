@@ -20,9 +20,9 @@ enum class Variant : int { PA = 0, PA1 = 1, PA2 = 2, PALS = 3 };
 
 struct StepRule {
     Variant variant;
-    double C;          // PA-I: largest step; PA-II and PALS: aggressiveness
-    double relaxation;      // added to s; POLA
-    double tolerance;  // smaller steps are not taken
+    double C;           // PA-I: largest step; PA-II and PALS: aggressiveness
+    double relaxation;  // added to s; POLA
+    double tolerance;   // smaller steps are not taken
 
     // Whether signed loss p causes no step for any pair.
     bool passive(double p) const { return p <= 0 && variant != Variant::PALS; }

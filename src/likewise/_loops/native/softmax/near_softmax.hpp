@@ -109,8 +109,8 @@ LIKEWISE_INLINE void near_softmax_body(const NearBlock& b) {
         float* approx_sqdist = b.approx_sqdist + r * b.n;
         const int64_t i = b.anchors[r];
         const double* own = b.points + i * b.k;
-        approx_sqdist[i] =
-            std::numeric_limits<float>::quiet_NaN();  // no point is its own neighbour
+        // No point is its own neighbour.
+        approx_sqdist[i] = std::numeric_limits<float>::quiet_NaN();
         const double farthest = least_of(approx_sqdist, b.n) + (kNegligible + b.error_bound);
         const float limit = std::nextafter(static_cast<float>(farthest), INFINITY);
         const int64_t count = places_below(approx_sqdist, limit, b.n, marks.data(), used.data());
