@@ -1,4 +1,12 @@
-"""What every test and doctest runs in."""
+"""What every test and doctest runs in, and what tests of several files share."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -12,3 +20,33 @@ def _doctests_write_nowhere_else(
     """Give each doctest an empty folder to work in, so that its files do not stay behind."""
     if isinstance(request.node, pytest.DoctestItem):
         monkeypatch.chdir(tmp_path_factory.mktemp("doctest"))
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of ``likewise compare``: its process, its result as a dictionary, its CPU seconds."""
+
+    process: subprocess.CompletedProcess[str]
+    result: dict[str, Any]
+    cpu_seconds: float
+
+
+@pytest.fixture(scope="session")
+def digits_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Compare all methods on all digits, which takes a quarter of a minute, once for all tests.
+
+    Those that use it belong to the group "digits", which runs in one worker.
+    """
+    path = tmp_path_factory.mktemp("digits") / "result.json"
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    process = subprocess.run(
+        [sys.executable, "-m", "likewise", "compare", "--json", path],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        env={name: value for name, value in os.environ.items() if name != "COLUMNS"},
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert process.returncode == 0, process.stderr
+    cpu_seconds = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+    return Run(process, json.loads(path.read_text()), cpu_seconds)
