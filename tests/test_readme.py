@@ -47,7 +47,7 @@ def assert_command_exists(command):
 
 
 def public_estimators():
-    return {name for name, value in vars(lw).items() if isinstance(value, type)}
+    return {name for name in lw.__all__ if isinstance(getattr(lw, name), type)}
 
 
 @pytest.mark.parametrize("code", blocks(README, "python"))
