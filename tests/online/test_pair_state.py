@@ -27,7 +27,7 @@ def plain_loop(M, b, V, sign, rule, psd, watch=lambda M, b: None):
     for v, y in zip(V, sign, strict=True):
         p = 1 - y * (b - v @ M @ v)
         losses.append(p)
-        s = 1 + (v @ v) ** 2 + rule.slack
+        s = 1 + (v @ v) ** 2 + rule.relaxation
         soft = 1 / (2 * rule.C)
         tau = {
             "PA": max(p, 0) / s,

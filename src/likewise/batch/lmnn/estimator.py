@@ -324,10 +324,10 @@ class LMNN(KernelMetric):
         self, X: Array, supervision: Supervision, init: str | Array, space: KernelSpace | None
     ) -> tuple[CentredData, Selection, Array]:
         """Return the data at their scale, the targets, and the best multiple of the initial L."""
-        unscaled = CentredData.from_rows(X)
-        L = self._initial_components(unscaled.X, supervision, init, space)
-        selection = supervision.select_targets(unscaled.transform(L, self.n_jobs))
-        data = unscaled.rescaled(self.scale, selection.targets, L, self.n_jobs)
+        data = CentredData.from_rows(X)
+        L = self._initial_components(data.X, supervision, init, space)
+        selection = supervision.select_targets(data.transform(L, self.n_jobs))
+        data = data.rescaled(self.scale, selection.targets, L, self.n_jobs)  # frees the copy before
         objective = selection.objective(data.X, self.push, self.margin, self.n_jobs)
         alpha = best_multiple(objective, selection.search, data.transform(L, self.n_jobs))
         return data, selection, alpha * L
