@@ -2,10 +2,11 @@
 A metric learned pair by pair
 =============================
 
-An online learner sees one pair of rows after another, says whether they are alike, is told the
-truth, and corrects itself. What it learns is a matrix M, and a matrix is a metric only if it has no
-negative eigenvalues. When should that be enforced: after each update, or once at the end? Here are
-both, in the manner of the experiments of Pérez-Suay and others (2013), who call them (+) and (−).
+An online learner receives one pair of rows after another, predicts whether they are similar,
+receives the true answer, and updates its metric. What it learns is a matrix M, and a matrix is a
+metric only if it has no negative eigenvalues. When should that be enforced: after each update, or
+once at the end? Here are both, in the manner of the experiments of Pérez-Suay and others (2013),
+who call them (+) and (−).
 """
 
 import matplotlib.pyplot as plt

@@ -6,7 +6,7 @@ from loop_backends import _native, needs_native
 
 from likewise._loops.classifiers.types import ClassifierRule, Kind
 
-RULE = ClassifierRule(Kind.CAPPED, 0.7, 1.0, 0.5)
+RULE = ClassifierRule(Kind.PA_I, 0.7, 1.0, 0.5)
 
 
 CHECKED = {

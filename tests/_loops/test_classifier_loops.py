@@ -16,7 +16,7 @@ if INSTRUCTIONS:
     from likewise._loops.classifiers import compiled
 
 STREAMS = ["random", "empty", "one", "zero rows", "tiny", "huge", "repeated", "sparse"]
-FIRST_ORDER = (Kind.PERCEPTRON, Kind.UNEVEN)
+FIRST_ORDER = (Kind.PERCEPTRON, Kind.PAUM)
 
 
 def rows_for(stream, d, n_models, seed, n=40):
@@ -167,7 +167,7 @@ def test_single_event_is_a_stream_of_one(instructions, top2):
 
 
 def test_single_event_refuses_what_cannot_be_learned():
-    rule, none = rule_for(Kind.CAPPED, 0.0), np.empty((0, 0))
+    rule, none = rule_for(Kind.PA_I, 0.0), np.empty((0, 0))
     for loop in (_loops.event_learner, reference.event_learner):
         W = np.ones((1, 2))
         learn = loop(W, none, np.zeros(1), False, rule)
@@ -182,7 +182,7 @@ def test_single_event_refuses_what_cannot_be_learned():
 
 
 @needs_native
-@pytest.mark.parametrize("kind", [Kind.CAPPED, Kind.CONFIDENCE, Kind.SECOND_ORDER_PERCEPTRON])
+@pytest.mark.parametrize("kind", [Kind.PA_I, Kind.CW, Kind.SECOND_ORDER_PERCEPTRON])
 @pytest.mark.parametrize("with_forms", [False, True], ids=["", "quadratic forms"])
 @pytest.mark.parametrize(
     "case", ["plain", "few known", "little capacity", "imprecise", "lost digits"]
@@ -238,7 +238,7 @@ def test_confidence_step_solves_its_equation():
     for _ in range(500):
         phi, u = 10.0 ** rng.uniform(-2, 1), 10.0 ** rng.uniform(-8, 8)
         m = phi * u - max(10.0 ** rng.uniform(-6, 6), 1e-6 * phi * u)
-        alpha, c = ClassifierRule(Kind.CONFIDENCE, phi).step(m, u)
+        alpha, c = ClassifierRule(Kind.CW, phi).step(m, u)
         after_m, after_u = m + alpha * u, u / (1 + c * u)
         size = abs(m) + alpha * u + phi * u
         assert after_m == pytest.approx(phi * after_u, abs=1e-12 * size)

@@ -133,7 +133,7 @@ def test_without_threads_the_caller_works_alone(monkeypatch):
     def no_thread(self):
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(threads, "_helpers", [])
+    monkeypatch.setattr(threads, "_workers", [])
     monkeypatch.setattr(threading.Thread, "start", no_thread)
     assert run_blocks(lambda start, stop: start, 3, 1, 3) == [0, 1, 2]
 

@@ -25,7 +25,7 @@ _HAS_AFFINITY = hasattr(os, "sched_getaffinity")
 _lock = threading.Lock()
 _inside = threading.local()
 _jobs: SimpleQueue[tuple[Future[None], Callable[[], None]]] = SimpleQueue()
-_helpers: list[threading.Thread] = []
+_workers: list[threading.Thread] = []
 
 
 def count_threads(n_jobs: int | None = None) -> int:
@@ -98,9 +98,9 @@ def run_blocks(
     [4, 4, 2]
     """
     starts = range(0, n_rows, block_rows)
-    helpers = min(count_threads(n_jobs), len(starts)) - 1
+    n_workers = min(count_threads(n_jobs), len(starts)) - 1
     outer = getattr(_inside, "block", False)
-    if helpers < 1 or outer:
+    if n_workers < 1 or outer:
         with single_threaded_blas():
             _inside.block = True
             try:
@@ -108,15 +108,15 @@ def run_blocks(
             finally:
                 _inside.block = outer
     results: list[Any] = [None] * len(starts)
-    tickets = itertools.count()  # next() on it is atomic: each block is taken once
+    counter = itertools.count()  # next() on it is atomic: each block is taken once
     stopped = threading.Event()
 
     def work() -> None:
         _inside.block = True
         try:
-            while not stopped.is_set() and (ticket := next(tickets)) < len(starts):
-                start = starts[ticket]
-                results[ticket] = task(start, min(start + block_rows, n_rows))
+            while not stopped.is_set() and (block := next(counter)) < len(starts):
+                start = starts[block]
+                results[block] = task(start, min(start + block_rows, n_rows))
         except BaseException:
             stopped.set()
             raise
@@ -126,35 +126,35 @@ def run_blocks(
     futures: list[Future[None]] = []
     with single_threaded_blas():
         try:
-            _hand_out(work, helpers, futures)
+            _submit(work, n_workers, futures)
             work()
         except BaseException:
-            stopped.set()  # Ctrl-C may come between two blocks, or while the helpers are called
-            _settle(futures)
+            stopped.set()  # Ctrl-C may come between two blocks, or while the workers are called
+            _wait(futures)
             raise
-        for error in _settle(futures):
+        for error in _wait(futures):
             raise error
     return results
 
 
-def _hand_out(work: Callable[[], None], helpers: int, futures: list[Future[None]]) -> None:
-    """Start `helpers` threads on ``work``; their outcomes go to `futures`.
+def _submit(work: Callable[[], None], n_workers: int, futures: list[Future[None]]) -> None:
+    """Start `n_workers` threads on ``work``; their outcomes go to `futures`.
 
-    The helpers are daemon threads of our own. A ThreadPoolExecutor must know each of its threads
+    The workers are daemon threads of our own. A ThreadPoolExecutor must know each of its threads
     to end them when the process does, and a Ctrl-C while it starts one makes it forget: the
     process then never ends.
     """
     with _lock, contextlib.suppress(RuntimeError):  # no thread available: the caller works alone
-        while len(_helpers) < helpers:
-            helper = threading.Thread(target=_help, args=(_jobs,), name="likewise", daemon=True)
-            helper.start()
-            _helpers.append(helper)
-    for _ in range(min(helpers, len(_helpers))):
+        while len(_workers) < n_workers:
+            worker = threading.Thread(target=_run_jobs, args=(_jobs,), name="likewise", daemon=True)
+            worker.start()
+            _workers.append(worker)
+    for _ in range(min(n_workers, len(_workers))):
         futures.append(Future())
         _jobs.put((futures[-1], work))
 
 
-def _help(jobs: SimpleQueue[tuple[Future[None], Callable[[], None]]]) -> None:
+def _run_jobs(jobs: SimpleQueue[tuple[Future[None], Callable[[], None]]]) -> None:
     """Run jobs from the queue until the process ends."""
     while True:
         future, work = jobs.get()
@@ -168,7 +168,7 @@ def _help(jobs: SimpleQueue[tuple[Future[None], Callable[[], None]]]) -> None:
         del future, work  # nothing is kept alive while waiting
 
 
-def _settle(futures: list[Future[None]]) -> list[BaseException]:
+def _wait(futures: list[Future[None]]) -> list[BaseException]:
     """Cancel jobs that have not begun, wait for the others and return their exceptions."""
     begun = [future for future in futures if not future.cancel()]
     return [error for future in begun if (error := future.exception()) is not None]
@@ -213,8 +213,8 @@ def _controller(scipy_loaded: bool) -> Any:
 
 def _forget_pool() -> None:
     """Reset the pool in a forked child: threads do not survive a fork, and a lock may be held."""
-    global _helpers, _jobs, _lock
-    _helpers, _jobs, _lock = [], SimpleQueue(), threading.Lock()
+    global _workers, _jobs, _lock
+    _workers, _jobs, _lock = [], SimpleQueue(), threading.Lock()
     _inside.block = False
     _Hold.count = 0
 

@@ -92,7 +92,7 @@ def learn_in_blocks(
         while precise and taken < len(X):
             samples, codes = X[taken : taken + n_searched], labels[taken : taken + n_searched]
             products = _Products(sigma, samples)
-            quadratics = products.quadratic_forms() if rule.kind is Kind.CONFIDENCE else None
+            quadratics = products.quadratic_forms() if rule.kind is Kind.CW else None
             likely = np.flatnonzero(likely_updates(w, samples, codes, rule, quadratics))
             if len(likely) > _BLOCK_UPDATES:
                 likely = likely[:_BLOCK_UPDATES]
@@ -166,7 +166,7 @@ def likely_updates(
     `quadratics` are their ``xᵀΣx``, which only confidence-weighted learning needs.
     """
     max_margin: FloatArray | float = 0.0 if rule.kind is Kind.SECOND_ORDER_PERCEPTRON else 1.0
-    if rule.kind is Kind.CONFIDENCE:
+    if rule.kind is Kind.CW:
         if quadratics is None:
             return np.ones(len(X), dtype=bool)
         max_margin = rule.size * quadratics

@@ -13,7 +13,7 @@ from likewise.online._second_order import SecondOrderClassifier
 @lru_cache
 def _rule(r: float, bias: bool) -> ClassifierRule:
     """Return the rule, cached: creating it takes a good part of the time of one event."""
-    return ClassifierRule(Kind.REGULARISED, r, bias=float(bias))
+    return ClassifierRule(Kind.AROW, r, bias=float(bias))
 
 
 class AROW(SecondOrderClassifier):

@@ -15,7 +15,7 @@ from likewise.online._second_order import SecondOrderClassifier
 @lru_cache
 def _rule(eta: float, bias: bool) -> ClassifierRule:
     """Return the rule, cached: creating it takes a good part of the time of one event."""
-    return ClassifierRule(Kind.CONFIDENCE, float(ndtri(eta)), bias=float(bias))
+    return ClassifierRule(Kind.CW, float(ndtri(eta)), bias=float(bias))
 
 
 class CW(SecondOrderClassifier):

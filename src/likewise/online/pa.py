@@ -9,7 +9,7 @@ from likewise._loops.classifiers.types import ClassifierRule, Kind
 from likewise._runtime.validation import one_of, positive
 from likewise.online._classifier import OnlineClassifier
 
-_KINDS = {"PA": Kind.HARD, "PA-I": Kind.CAPPED, "PA-II": Kind.SOFT}
+_KINDS = {"PA": Kind.PA, "PA-I": Kind.PA_I, "PA-II": Kind.PA_II}
 
 
 @lru_cache

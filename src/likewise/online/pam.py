@@ -9,7 +9,7 @@ from likewise._loops.classifiers.types import ClassifierRule, Kind
 from likewise._runtime.validation import one_of, positive
 from likewise.online._second_order import SecondOrderClassifier
 
-_KINDS = {"PAM": Kind.HARD, "PAM-I": Kind.CAPPED, "PAM-II": Kind.SOFT}
+_KINDS = {"PAM": Kind.PA, "PAM-I": Kind.PA_I, "PAM-II": Kind.PA_II}
 
 
 @lru_cache

@@ -15,7 +15,7 @@ def _rule(
     eta: float, positive_margin: float, negative_margin: float, R: float | None, bias: bool
 ) -> ClassifierRule:
     """Return the rule, cached: creating it takes a good part of the time of one event."""
-    return ClassifierRule(Kind.UNEVEN, eta, positive_margin, negative_margin, R or 0.0, float(bias))
+    return ClassifierRule(Kind.PAUM, eta, positive_margin, negative_margin, R or 0.0, float(bias))
 
 
 class PAUM(OnlineClassifier):

@@ -30,13 +30,13 @@ LEARNERS = {
 @pytest.mark.parametrize("name", LEARNERS)
 def test_n_jobs_1_starts_no_threads(name, monkeypatch):
     helper_counts = []
-    hand_out = threads._hand_out
+    submit = threads._submit
 
     def recorded(work, helpers, futures):
         helper_counts.append(helpers)
-        return hand_out(work, helpers, futures)
+        return submit(work, helpers, futures)
 
-    monkeypatch.setattr(threads, "_hand_out", recorded)
+    monkeypatch.setattr(threads, "_submit", recorded)
     monkeypatch.setattr(threads, "_cores", lambda affinity: 4)
     X, y = data(1200 if name == "kernel" else 3000, 3)
     X, y = np.vstack([X, X + 0.01]), np.concatenate([y, y])  # more than a block to map

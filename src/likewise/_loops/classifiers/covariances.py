@@ -43,7 +43,7 @@ class Diagonal:
     def update(self, k: int, x: FloatArray, y: float, tau: float, c: float) -> None:
         if not self.precision.size:
             along = x.copy()
-            if self.rule.bias and self.rule.kind is Kind.UNEVEN:
+            if self.rule.bias and self.rule.kind is Kind.PAUM:
                 along[-1] *= self.max_sqnorm[k]
             self.W[k] += y * tau * along
         elif self.rule.kind is Kind.SECOND_ORDER_PERCEPTRON:

@@ -86,7 +86,7 @@ def _label_against_best(
 def _track_max_sqnorm(max_sqnorm: FloatArray, k: int, x: FloatArray, rule: ClassifierRule) -> float:
     """Return the squared norm without the bias; update the largest one for uneven margins."""
     sqnorm = _sqnorm(x, rule)
-    if rule.kind is Kind.UNEVEN:
+    if rule.kind is Kind.PAUM:
         max_sqnorm[k] = rule.radius**2 if rule.radius else max(max_sqnorm[k], sqnorm)
     return sqnorm
 

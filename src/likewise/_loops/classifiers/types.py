@@ -18,17 +18,17 @@ class Kind(IntEnum):
     """The kinds of update rule, with their numbers in the compiled loops."""
 
     PERCEPTRON = 0
-    UNEVEN = 1
-    HARD = 2
-    CAPPED = 3
-    SOFT = 4
-    CONFIDENCE = 5
-    REGULARISED = 6
+    PAUM = 1
+    PA = 2
+    PA_I = 3
+    PA_II = 4
+    CW = 5
+    AROW = 6
     SECOND_ORDER_PERCEPTRON = 7
 
 
 MIN_SAMPLE_SQNORM = 1e-100  # samples of smaller squared norm count as zero
-MAX_SAMPLE_SQNORM = 1e100  # samples of larger squared norm are refused
+MAX_SAMPLE_SQNORM = 1e100  # samples of larger squared norm raise an error
 MAX_PRECISION = 1e150  # the inverse of the smallest variance
 # After an update the margin of the sample equals the required one up to rounding. A violation
 # below this is no loss; otherwise rounding would decide whether a repeated sample causes an update.
@@ -47,12 +47,12 @@ class ClassifierRule(NamedTuple):
     kind                    when                 τ                           c
     ======================= ==================== =========================== =======
     perceptron              mistake              1                           0
-    uneven                  m ≤ its margin       size                        0
-    hard                    m < 1                (1 - m)/u                   1
-    capped                  m < 1                min(size, (1 - m)/u)        1
-    soft                    m < 1                (1 - m)/(u + 1/(2 size))    1
-    confidence              m < size·u           α                           2α·size
-    regularised             m < 1                (1 - m)/(u + size)          1/size
+    PAUM                    m ≤ its margin       size                        0
+    PA                      m < 1                (1 - m)/u                   1
+    PA-I                    m < 1                min(size, (1 - m)/u)        1
+    PA-II                   m < 1                (1 - m)/(u + 1/(2 size))    1
+    CW                      m < size·u           α                           2α·size
+    AROW                    m < 1                (1 - m)/(u + size)          1/size
     second-order perceptron mistake              (1 - m)/(1 + u)             1
     ======================= ==================== =========================== =======
 
@@ -72,9 +72,9 @@ class ClassifierRule(NamedTuple):
         match self.kind:
             case Kind.PERCEPTRON | Kind.SECOND_ORDER_PERCEPTRON:
                 return mistake
-            case Kind.UNEVEN:
+            case Kind.PAUM:
                 return m <= threshold
-            case Kind.CONFIDENCE:
+            case Kind.CW:
                 return True
         return m < 1 - MARGIN_TOLERANCE
 
@@ -84,15 +84,15 @@ class ClassifierRule(NamedTuple):
         match self.kind:
             case Kind.PERCEPTRON:
                 return 1.0, 0.0
-            case Kind.UNEVEN:
+            case Kind.PAUM:
                 return size, 0.0
-            case Kind.HARD:
+            case Kind.PA:
                 return (1 - m) / u, 1.0
-            case Kind.CAPPED:
+            case Kind.PA_I:
                 return min(size, (1 - m) / u), 1.0
-            case Kind.SOFT:
+            case Kind.PA_II:
                 return (1 - m) / (u + 1 / (2 * size)), 1.0
-            case Kind.REGULARISED:
+            case Kind.AROW:
                 return (1 - m) / (u + size), 1 / size
             case Kind.SECOND_ORDER_PERCEPTRON:
                 return (1 - m) / (1 + u), 1.0

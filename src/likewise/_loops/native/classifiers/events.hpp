@@ -30,7 +30,7 @@ struct NoCovariance {
                                 const ClassifierRule& rule, int64_t k) {
         const double weight = y * step.tau;
         // The perceptron with uneven margins moves its bias by R², the others by 1.
-        const double along = rule.kind == Kind::uneven ? models.max_sqnorm[k] : 1;
+        const double along = rule.kind == Kind::paum ? models.max_sqnorm[k] : 1;
         row.add(models.weights(k), weight, weight * along);
     }
 };
@@ -91,7 +91,7 @@ LIKEWISE_INLINE Outcome one_versus_rest(Covariance& covariance, const Models& mo
     const double m = y * s;
     *score = s;
     if (!(sqnorm <= kMaxSampleSqnorm)) return Outcome::refused;
-    if (rule.kind == Kind::uneven)
+    if (rule.kind == Kind::paum)
         models.max_sqnorm[k] = rule.radius > 0 ? rule.radius * rule.radius
                                          : std::max(models.max_sqnorm[k], sqnorm);
     const double threshold = y > 0 ? rule.positive : rule.negative;
@@ -117,7 +117,7 @@ LIKEWISE_INLINE Outcome label_against_best(Covariance& covariance, const Models&
         if (k != label && (rival < 0 || scores[k] > scores[rival])) rival = k;
     }
     const double m = scores[label] - scores[rival];
-    if (rule.kind == Kind::uneven)
+    if (rule.kind == Kind::paum)
         for (int64_t k = 0; k < models.count; ++k)
             models.max_sqnorm[k] = rule.radius > 0 ? rule.radius * rule.radius
                                              : std::max(models.max_sqnorm[k], sqnorm);

@@ -15,7 +15,7 @@
 namespace likewise {
 
 enum class Kind : int {
-    perceptron = 0, uneven = 1, hard = 2, capped = 3, soft = 4, confidence = 5, regularised = 6,
+    perceptron = 0, paum = 1, pa = 2, pa_i = 3, pa_ii = 4, cw = 5, arow = 6,
     second_order_perceptron = 7,
 };
 
@@ -52,8 +52,8 @@ struct ClassifierRule {
         switch (kind) {
             case Kind::perceptron:
             case Kind::second_order_perceptron: return mistake;
-            case Kind::uneven: return m <= threshold;
-            case Kind::confidence: return true;
+            case Kind::paum: return m <= threshold;
+            case Kind::cw: return true;
             default: return m < 1 - kMarginTolerance;
         }
     }
@@ -61,13 +61,13 @@ struct ClassifierRule {
     LIKEWISE_INLINE Step step(double m, double u) const {
         switch (kind) {
             case Kind::perceptron: return {1, 0};
-            case Kind::uneven: return {size, 0};
-            case Kind::hard: return {(1 - m) / u, 1};
-            case Kind::capped: return {std::min(size, (1 - m) / u), 1};
-            case Kind::soft: return {(1 - m) / (u + 1 / (2 * size)), 1};
-            case Kind::regularised: return {(1 - m) / (u + size), 1 / size};
+            case Kind::paum: return {size, 0};
+            case Kind::pa: return {(1 - m) / u, 1};
+            case Kind::pa_i: return {std::min(size, (1 - m) / u), 1};
+            case Kind::pa_ii: return {(1 - m) / (u + 1 / (2 * size)), 1};
+            case Kind::arow: return {(1 - m) / (u + size), 1 / size};
             case Kind::second_order_perceptron: return {(1 - m) / (1 + u), 1};
-            case Kind::confidence: {
+            case Kind::cw: {
                 const double phi = size;
                 if (!(m < phi * u * (1 - kMarginTolerance))) return {};
                 const double b = 1 + 2 * phi * m;
