@@ -102,8 +102,8 @@ def run_blocks(
     outer = getattr(_inside, "block", False)
     if n_workers < 1 or outer:
         with single_threaded_blas():
-            _inside.block = True
             try:
+                _inside.block = True
                 return [task(start, min(start + block_rows, n_rows)) for start in starts]
             finally:
                 _inside.block = outer
@@ -112,11 +112,12 @@ def run_blocks(
     stopped = threading.Event()
 
     def work() -> None:
-        _inside.block = True
         try:
-            while not stopped.is_set() and (block := next(counter)) < len(starts):
-                start = starts[block]
-                results[block] = task(start, min(start + block_rows, n_rows))
+            _inside.block = True
+            with single_threaded_blas():
+                while not stopped.is_set() and (block := next(counter)) < len(starts):
+                    start = starts[block]
+                    results[block] = task(start, min(start + block_rows, n_rows))
         except BaseException:
             stopped.set()
             raise
@@ -174,50 +175,108 @@ def _wait(futures: list[Future[None]]) -> list[BaseException]:
     return [error for future in begun if (error := future.exception()) is not None]
 
 
-class _Hold:
-    """The number of callers that limit BLAS, and what restores its threads."""
+class _BlasLimit:
+    """Limits BLAS libraries to one thread as long as it has holders.
 
-    count = 0
-    release: contextlib.ExitStack | None = None
+    When the last one leaves, each library has the limit that somebody else set last, before the
+    first holder entered or while there were holders. Every method can be repeated after an
+    interrupt.
+    """
+
+    def __init__(self) -> None:
+        self.holders: set[object] = set()
+        self._replaced: dict[Any, int] = {}  # by library: the limit to restore
+
+    def enter(self, holder: object, libraries: list[Any]) -> None:
+        """Limit the libraries until `holder` leaves."""
+        self.holders.add(holder)
+        for library in libraries:
+            n_threads = library.get_num_threads()
+            if n_threads not in (None, 1):
+                self._replaced[library] = n_threads
+                _set_blas_threads(library, 1)
+
+    def leave(self, holder: object) -> None:
+        """Restore the limits if `holder` is the last one."""
+        self.holders.discard(holder)
+        if not self.holders:
+            for library, n_threads in list(self._replaced.items()):
+                if library.get_num_threads() == 1:  # else somebody has set another limit since
+                    _set_blas_threads(library, n_threads)
+                self._replaced.pop(library, None)
+
+
+_process_limit = _BlasLimit()
+# Reentrant, since freeing an interrupted generator leaves wherever the thread is.
+_limit_lock = threading.RLock()
 
 
 @contextlib.contextmanager
 def single_threaded_blas() -> Iterator[None]:
-    """Hold BLAS to one thread: a limit of the process, set by the first in, lifted by the last."""
-    if getattr(_inside, "block", False):  # the outer call holds it already
+    """Limit BLAS to one thread while any thread of the process is inside."""
+    if getattr(_inside, "holder", None) is not None:
         yield
         return
-    with _lock:
-        if _Hold.count == 0:
-            _Hold.release = contextlib.ExitStack()
-            _Hold.release.enter_context(
-                _controller("scipy.linalg" in sys.modules).limit(limits=1, user_api="blas")
-            )
-        _Hold.count += 1
+    holder = object()
     try:
+        _enter_limits(holder)
         yield
     finally:
-        with _lock:
-            _Hold.count -= 1
-            if _Hold.count == 0 and _Hold.release is not None:
-                _Hold.release.close()
+        try:
+            _leave_limits(holder)
+        except KeyboardInterrupt:  # it may have come before anything was done
+            _leave_limits(holder)
+            raise
+
+
+def _enter_limits(holder: object) -> None:
+    with _limit_lock:
+        _inside.holder = holder
+        if not hasattr(_inside, "limit"):
+            _inside.limit = _BlasLimit()
+        shared, per_thread = _libraries("scipy.linalg" in sys.modules)
+        _process_limit.enter(holder, shared)
+        _inside.limit.enter(holder, per_thread)
+
+
+def _leave_limits(holder: object) -> None:
+    with _limit_lock:
+        if hasattr(_inside, "limit"):
+            _inside.limit.leave(holder)
+        _process_limit.leave(holder)
+        if getattr(_inside, "holder", None) is holder:
+            _inside.holder = None
+
+
+def _set_blas_threads(library: Any, n_threads: int) -> None:
+    # threadpoolctl 3.7 lets a single thread set limits of the process and ignores the others.
+    getattr(library, "_real_set_num_threads", library.set_num_threads)(n_threads)
 
 
 @cache
-def _controller(scipy_loaded: bool) -> Any:
-    """Find the loaded BLAS libraries: it takes a while, and SciPy may bring its own later."""
+def _libraries(scipy_loaded: bool) -> tuple[list[Any], list[Any]]:
+    """Return the loaded BLAS libraries: those with one limit per process, and one per thread.
+
+    Finding them takes a while, and SciPy may bring its own later.
+    """
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController()
+    shared: list[Any] = []
+    per_thread: list[Any] = []
+    for library in ThreadpoolController().select(user_api="blas").lib_controllers:
+        openmp = getattr(library, "threading_layer", None) == "openmp"
+        (per_thread if openmp and library.internal_api == "openblas" else shared).append(library)
+    return shared, per_thread
 
 
-def _forget_pool() -> None:
+def _reset_after_fork() -> None:
     """Reset the pool in a forked child: threads do not survive a fork, and a lock may be held."""
-    global _workers, _jobs, _lock
-    _workers, _jobs, _lock = [], SimpleQueue(), threading.Lock()
+    global _workers, _jobs, _lock, _limit_lock
+    _workers, _jobs, _lock, _limit_lock = [], SimpleQueue(), threading.Lock(), threading.RLock()
     _inside.block = False
-    _Hold.count = 0
+    _process_limit.holders &= {getattr(_inside, "holder", None)}
+    _process_limit.leave(None)
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_pool)
+    os.register_at_fork(after_in_child=_reset_after_fork)
