@@ -5,7 +5,9 @@ import pytest
 import scipy.sparse as sp
 from classifier_cases import (
     ALL_LEARNERS,
+    LEARNERS,
     SECOND_ORDER,
+    SKETCHED,
     all_learners,
     assert_same_model,
     made,
@@ -147,7 +149,7 @@ def test_duplicate_sparse_entries_are_summed():
 def test_zero_samples_cause_no_update(name, options):
     X, y = stream(n=40)
     for multiclass, classes in (("ovr", (0, 1)), ("ovr", (0, 1, 2)), ("top2", (0, 1, 2))):
-        model = made(name, options, multiclass=multiclass, fit_intercept=True)
+        model = made(name, options, multiclass=multiclass)
         model.partial_fit(X, y, classes=classes)
         before = state_values(model)
         for label in classes:
@@ -158,6 +160,36 @@ def test_zero_samples_cause_no_update(name, options):
         assert (after[:-3] == before[:-3]).all()
         assert after[-3] == before[-3] + 6 * len(classes)
         assert after[-2] == before[-2]
+
+
+@pytest.mark.parametrize(("name", "options"), [*LEARNERS, *SKETCHED], ids=str)
+@pytest.mark.parametrize("multiclass", ["ovr", "top2"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_intercept_is_the_weight_of_a_constant_feature(name, options, multiclass, n_classes):
+    """Zero samples move it too, the first one included."""
+    X, y = stream(n_classes=n_classes)
+    X[::3] = 0
+    classes = range(n_classes)
+    rows = np.column_stack([X, np.ones(len(X))])
+    expected = made(name, options, multiclass=multiclass).partial_fit(rows, y, classes=classes)
+    models = [made(name, options, multiclass=multiclass, fit_intercept=True) for _ in range(3)]
+    models[0].partial_fit(X, y, classes=classes)
+    models[1].partial_fit(sp.csr_matrix(X), y, classes=classes)
+    one_by_one(models[2], X, y, classes=classes)
+    for model in models:
+        assert_same_model(model, expected)
+    first = made(name, options, multiclass=multiclass, fit_intercept=True)
+    first.learn_one(np.zeros(6), 1, classes=classes)
+    assert first.intercept_[0 if n_classes == 2 else 1] > 0
+
+
+def test_a_zero_sample_moves_the_intercept_of_uneven_margins_by_the_squared_radius():
+    model = lw.PAUM(fit_intercept=True)
+    model.learn_one([0.0, 0.0], 1)
+    assert model.n_updates_ == 0  # no radius is known yet
+    model.partial_fit([[3.0, 4.0], [0.0, 0.0]], [1, 0])
+    assert model.intercept_[0] == 25.0 - 25.0
+    assert model.n_updates_ == 2
 
 
 @all_learners

@@ -42,9 +42,9 @@ def _one_versus_rest(
     """Take one event of one model; return its score before, and whether it was updated."""
     y = 1.0 if own else -1.0
     s = float(W[k] @ x)
-    sqnorm = _track_max_sqnorm(max_sqnorm, k, x, rule)
+    is_zero = _is_zero(x, rule, _track_max_sqnorm(max_sqnorm, k, x, rule))
     threshold = rule.positive if own else rule.negative
-    if not rule.may_update(y * s, (s > 0) != own, threshold) or sqnorm < MIN_SAMPLE_SQNORM:
+    if is_zero or not rule.may_update(y * s, (s > 0) != own, threshold):
         return s, 0
     tau, c = rule.step(y * s, covariance.variance(k, x))
     if tau == 0:
@@ -67,10 +67,10 @@ def _label_against_best(
     others[label] = -np.inf
     rival = int(others.argmax())
     for k in range(len(W)):
-        sqnorm = _track_max_sqnorm(max_sqnorm, k, x, rule)
+        is_zero = _is_zero(x, rule, _track_max_sqnorm(max_sqnorm, k, x, rule))
     m = float(scores[label] - scores[rival])
     mistake = m < 0 or (m == 0 and rival < label)  # the first of equal scores is predicted
-    if not rule.may_update(m, mistake, rule.positive + rule.negative) or sqnorm < MIN_SAMPLE_SQNORM:
+    if is_zero or not rule.may_update(m, mistake, rule.positive + rule.negative):
         return scores, 0
     up, down = covariance.variance(label, x), covariance.variance(rival, x)
     step = other = rule.step(m, up + down)
@@ -84,16 +84,19 @@ def _label_against_best(
 
 
 def _track_max_sqnorm(max_sqnorm: FloatArray, k: int, x: FloatArray, rule: ClassifierRule) -> float:
-    """Return the squared norm without the bias; update the largest one for uneven margins."""
-    sqnorm = _sqnorm(x, rule)
+    """Update the largest squared norm for uneven margins, and return it."""
     if rule.kind is Kind.PAUM:
-        max_sqnorm[k] = rule.radius**2 if rule.radius else max(max_sqnorm[k], sqnorm)
-    return sqnorm
+        own = x[:-1] if rule.bias else x
+        max_sqnorm[k] = rule.radius**2 if rule.radius else max(max_sqnorm[k], float(own @ own))
+    return float(max_sqnorm[k])
 
 
-def _sqnorm(x: FloatArray, rule: ClassifierRule) -> float:
-    own = x[:-1] if rule.bias else x
-    return float(own @ own)
+def _is_zero(x: FloatArray, rule: ClassifierRule, max_sqnorm: float = 0.0) -> bool:
+    """Return whether a sample, with its bias, is too short for an update."""
+    extended = x.copy()
+    if rule.bias and rule.kind is Kind.PAUM:
+        extended[-1] *= np.sqrt(max_sqnorm)  # an update adds R² to the intercept, not 1
+    return float(extended @ extended) < MIN_SAMPLE_SQNORM
 
 
 def _learn_events(
@@ -343,7 +346,7 @@ def block_events(
         y = 1.0 if own else -1.0
         s = float(w @ x)
         scores[taken] = s
-        if rule.may_update(y * s, (s > 0) != own, 0.0) and _sqnorm(x, rule) >= MIN_SAMPLE_SQNORM:
+        if rule.may_update(y * s, (s > 0) != own, 0.0) and not _is_zero(x, rule):
             gain = places[taken].copy() if taken in places else symmetric @ x
             has_form = len(quadratic_forms) and taken not in places
             at_start = float(quadratic_forms[taken] if has_form else gain @ x)

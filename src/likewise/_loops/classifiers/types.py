@@ -27,7 +27,7 @@ class Kind(IntEnum):
     SECOND_ORDER_PERCEPTRON = 7
 
 
-MIN_SAMPLE_SQNORM = 1e-100  # samples of smaller squared norm count as zero
+MIN_SAMPLE_SQNORM = 1e-100  # samples of smaller squared norm, bias included, count as zero
 MAX_SAMPLE_SQNORM = 1e100  # samples of larger squared norm raise an error
 MAX_PRECISION = 1e150  # the inverse of the smallest variance
 # After an update the margin of the sample equals the required one up to rounding. A violation

@@ -341,7 +341,7 @@ LIKEWISE_INLINE std::pair<Pass, bool> block_events_body(const Block& block, doub
                                                         const ClassifierRule& rule,
                                                         const DenseRows& rows,
                                                         const int64_t* labels, double* scores) {
-    const int64_t d = rows.d, own = d - (rule.bias != 0);
+    const int64_t d = rows.d;
     std::vector<double> g(d), t(block.capacity);
     const auto gains = [&](int64_t j) LIKEWISE_LAMBDA { return block.gains + j * d; };
     Pass pass;
@@ -354,7 +354,7 @@ LIKEWISE_INLINE std::pair<Pass, bool> block_events_body(const Block& block, doub
         scores[i] = s;
         while (next < block.n_known && block.known_rows[next] < i) ++next;
         if (!rule.may_update(m, (s > 0) != (y > 0), 0.0)) continue;
-        if (dot(row.x, row.x, own) < kMinSampleSqnorm) continue;
+        if (dot(row.x, row.x, d) < kMinSampleSqnorm) continue;
         const bool is_known = next < block.n_known && block.known_rows[next] == i;
         const bool later = !is_known && block.quadratic_forms;  // few of these cause an update
         if (is_known)

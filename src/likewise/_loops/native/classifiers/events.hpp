@@ -96,7 +96,7 @@ LIKEWISE_INLINE Outcome one_versus_rest(Covariance& covariance, const Models& mo
                                          : std::max(models.max_sqnorm[k], sqnorm);
     const double threshold = y > 0 ? rule.positive : rule.negative;
     if (!rule.may_update(m, (s > 0) != (y > 0), threshold)) return Outcome::kept;
-    if (sqnorm < kMinSampleSqnorm) return Outcome::kept;
+    if (rule.extended_sqnorm(sqnorm, models.max_sqnorm[k]) < kMinSampleSqnorm) return Outcome::kept;
     const double u = covariance.variance(0, k, row, sqnorm);
     const Step step = rule.step(m, u);
     if (step.tau == 0) return Outcome::kept;
@@ -124,7 +124,8 @@ LIKEWISE_INLINE Outcome label_against_best(Covariance& covariance, const Models&
     // The first of equal scores is the prediction.
     const bool mistake = m < 0 || (m == 0 && rival < label);
     if (!rule.may_update(m, mistake, rule.positive + rule.negative)) return Outcome::kept;
-    if (sqnorm < kMinSampleSqnorm) return Outcome::kept;
+    if (rule.extended_sqnorm(sqnorm, models.max_sqnorm[label]) < kMinSampleSqnorm)
+        return Outcome::kept;
     const double up = covariance.variance(0, label, row, sqnorm);
     const double down = covariance.variance(1, rival, row, sqnorm);
     Step step = rule.step(m, up + down), other = step;

@@ -19,7 +19,7 @@ enum class Kind : int {
     second_order_perceptron = 7,
 };
 
-constexpr double kMinSampleSqnorm = 1e-100;  // samples of smaller squared norm count as zero
+constexpr double kMinSampleSqnorm = 1e-100;  // smaller squared norms, bias included, count as 0
 constexpr double kMaxSampleSqnorm = 1e100;   // samples of larger squared norm are refused
 // The inverse of the smallest variance: a precision that grows with every mistake would overflow.
 constexpr double kMaxPrecision = 1e150;
@@ -56,6 +56,12 @@ struct ClassifierRule {
             case Kind::cw: return true;
             default: return m < 1 - kMarginTolerance;
         }
+    }
+
+    // The squared norm of a sample with its bias. The perceptron with uneven margins adds R², not 1,
+    // to its intercept: its bias counts R times.
+    LIKEWISE_INLINE double extended_sqnorm(double sqnorm, double max_sqnorm) const {
+        return sqnorm + bias * bias * (kind == Kind::paum ? max_sqnorm : 1);
     }
 
     LIKEWISE_INLINE Step step(double m, double u) const {
