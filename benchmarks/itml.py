@@ -1,4 +1,4 @@
-"""Information-theoretic metric learning: the same sweeps over the same pairs."""
+"""Information-theoretic metric learning: time to the minimum over the same pairs."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ SWEEPS = 50
     budget_s=120,
 )
 class ITML(Benchmark):
-    """50 sweeps of cyclic Bregman projections over 2000 pairs with the same bounds and order.
+    """2000 pairs with the same bounds: ours to a duality gap of 1e-4, metric-learn for 50 sweeps.
 
-    `difference` is the largest deviation of M from a NumPy loop of the formula, relative to M's
-    largest entry; more than 1e-6 is a wrong answer.
+    `gap` is the relative duality gap of the matrix that a rival returns, computed here from that
+    matrix alone.
     """
 
     rivals = {
         OURS: Rival("with_likewise:itml"),
         "metric-learn ITML": Rival("with_metric_learn:itml_pairs", "metric-learn"),
     }
-    facts = ("cpu_s", "peak_mb", "pairs_per_s", "difference")
+    facts = ("cpu_s", "peak_mb", "gap")
     targets = tuple(
         Target(dataset, "warm_s", times=20)
         for dataset in ("standard-digits", "standard-letter-5000", "mnist-pca-164")
@@ -48,29 +48,22 @@ class ITML(Benchmark):
             "sweeps": np.asarray(SWEEPS),
         }
 
-    def reference(self, arrays):
-        """Return M after the same sweeps of a plain NumPy loop."""
-        pairs, same = arrays["pairs"], arrays["same"]
-        order = np.concatenate([np.flatnonzero(same), np.flatnonzero(~same)])
-        V = arrays["X"][pairs[order, 0]] - arrays["X"][pairs[order, 1]]
-        sign = np.where(same[order], 1.0, -1.0)
-        slack = np.square(arrays["bounds"])[(sign < 0).astype(int)]
-        dual = np.zeros(len(V))
-        M = np.eye(V.shape[1])
-        for _ in range(int(arrays["sweeps"])):
-            for k, v in enumerate(V):
-                w = M @ v
-                alpha = min(dual[k], sign[k] * 0.5 * (1 / (v @ w) - 1 / slack[k]))
-                dual[k] -= alpha
-                slack[k] = 1 / (1 / slack[k] + sign[k] * alpha)
-                M += sign[k] * alpha / (1 - sign[k] * alpha * (v @ w)) * np.outer(w, w)
-        return M
-
     def score(self, result, arrays, reference):
-        difference = float(np.abs(result["M"] - reference).max() / np.abs(reference).max())
-        if not difference < 1e-6:
-            raise WrongAnswerError(f"M differs by {difference:.1e} from the reference loop")
-        return {"difference": difference}
+        if not np.linalg.eigvalsh(result["M"])[0] > 0:
+            raise WrongAnswerError("M is not positive definite")
+        return {"gap": _relative_gap(result["M"], arrays)}
 
-    def rates(self, measured, arrays):
-        return {"pairs_per_s": len(arrays["pairs"]) * SWEEPS / measured["warm_s"]}
+
+def _relative_gap(M, arrays):
+    """Return the duality gap over the objective: W = I + Σ y vvᵀ must be the inverse of M."""
+    pairs, same = arrays["pairs"], arrays["same"]
+    V = arrays["X"][pairs[:, 0]] - arrays["X"][pairs[:, 1]]
+    bounds = np.square(np.where(same, *arrays["bounds"]))
+    s = np.einsum("ij,jk,ik->i", V, M, V, optimize=True) / bounds
+    violated = (s > 1) == same
+    s, V, bounds = s[violated], V[violated], bounds[violated]
+    W = np.eye(len(M)) + (V.T * ((1 - 1 / s) / bounds)) @ V
+    objective = np.trace(M) - np.linalg.slogdet(M)[1] - len(M) + (s - np.log(s) - 1).sum()
+    if np.linalg.eigvalsh(W)[0] <= 0:
+        return 1.0  # the objective is never negative
+    return float((np.trace(W @ M) - np.linalg.slogdet(W @ M)[1] - len(M)) / objective)

@@ -223,7 +223,7 @@ def itml(threads):
     from likewise import ITML
 
     def learn(data):
-        model = ITML(bounds=data["bounds"], max_iter=int(data["sweeps"]), tol=0)
+        model = ITML(bounds=data["bounds"])
         return {"M": model.fit_pairs(data["X"], data["pairs"], data["same"]).mahalanobis_matrix()}
 
     return learn

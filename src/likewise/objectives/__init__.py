@@ -17,7 +17,6 @@ from likewise.objectives.large_margin import (
     QuadraticPenalty,
 )
 from likewise.objectives.local_margin import LocalMarginObjective
-from likewise.objectives.logdet import LogDetProblem
 from likewise.objectives.margin import MarginProblem
 from likewise.objectives.mcml import MCMLObjective
 from likewise.objectives.nca import NCAObjective
@@ -31,7 +30,6 @@ __all__ = [
     "LargeMargin",
     "LargeMarginBound",
     "LocalMarginObjective",
-    "LogDetProblem",
     "MCMLObjective",
     "MarginProblem",
     "NCAObjective",

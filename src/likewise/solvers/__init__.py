@@ -2,7 +2,7 @@
 
 A solver lives here if several methods use it or if it is a general method for any smooth function
 (L-BFGS, Adam, FISTA). The solvers of all SVM-style learners are in ``margin``. A solver for the
-problem of one method or family lives beside that method (Bregman projections in ``batch.itml``, the
+problem of one method or family lives beside that method (Newton's method in ``batch.itml``, the
 PSD cone in ``batch.mcml``, the spectrahedron and the simplex in ``batch.similar_scatter``).
 """
 

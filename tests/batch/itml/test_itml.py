@@ -1,4 +1,4 @@
-"""ITML against its algorithm in extended precision, an independent solver, and its errors."""
+"""ITML against the paper's algorithm, an independent solver and the dual, and its errors."""
 
 import numpy as np
 import pytest
@@ -38,33 +38,98 @@ def data():
     return X, y, random_pairs(y, 60, random_state=0)
 
 
-@pytest.mark.parametrize("gamma", [0.1, 1.0, 100.0])
-@pytest.mark.parametrize("n_sweeps", [1, 2, 50])
-@pytest.mark.filterwarnings("ignore:ITML stopped after max_iter")
-def test_sweeps_match_extended_precision(data, gamma, n_sweeps):
+def objective_of(M, X, pairs, same, bounds, gamma, prior):
+    """The paper's objective at M with the best slack variables, pair by pair."""
+    ratio = np.linalg.solve(prior, M)
+    value = np.trace(ratio) - np.linalg.slogdet(ratio)[1] - len(M)
+    for (i, j), similar in zip(pairs, same, strict=True):
+        p = (X[i] - X[j]) @ M @ (X[i] - X[j])
+        s = p / bounds[0 if similar else 1] ** 2
+        if (s > 1) == similar:
+            value += gamma * (s - np.log(s) - 1)
+    return value
+
+
+@pytest.mark.parametrize("gamma", [0.1, 1.0, 10.0])
+def test_the_minimum_of_the_papers_algorithm(data, gamma):
     X, _, (pairs, same) = data
-    itml = lw.ITML(gamma, bounds=(0.7, 3.0), max_iter=n_sweeps, tol=0)
-    M = itml.fit_pairs(X, pairs, same).mahalanobis_matrix()
-    expected = in_extended_precision(X, pairs, same, (0.7, 3.0), gamma, n_sweeps)
-    np.testing.assert_allclose(M, expected.astype(float), rtol=1e-9, atol=1e-10 * np.abs(M).max())
+    itml = lw.ITML(gamma, bounds=(0.7, 3.0), tol=1e-12).fit_pairs(X, pairs, same)
+    expected = in_extended_precision(X, pairs, same, (0.7, 3.0), gamma, 1500).astype(float)
+    M = itml.mahalanobis_matrix()
+    np.testing.assert_allclose(M, expected, rtol=0, atol=1e-5 * np.abs(M).max())
+    assert itml.converged_
+    assert itml.objective_ <= objective_of(
+        expected, X, pairs, same, (0.7, 3.0), gamma, np.eye(4)
+    ) * (1 + 1e-12)
 
 
 def test_another_prior(data):
     X, _, (pairs, same) = data
     root = np.random.default_rng(0).normal(size=(4, 4))
     prior = root @ root.T + np.eye(4)
-    itml = lw.ITML(prior=prior, bounds=(0.7, 3.0), max_iter=20, tol=0)
-    with pytest.warns(ConvergenceWarning):
-        M = itml.fit_pairs(X, pairs, same).mahalanobis_matrix()
-    expected = in_extended_precision(X, pairs, same, (0.7, 3.0), 1.0, 20, prior)
-    np.testing.assert_allclose(M, expected.astype(float), rtol=1e-9, atol=1e-10 * np.abs(M).max())
+    itml = lw.ITML(prior=prior, bounds=(0.7, 3.0), tol=1e-12).fit_pairs(X, pairs, same)
+    M = itml.mahalanobis_matrix()
+    expected = in_extended_precision(X, pairs, same, (0.7, 3.0), 1.0, 1500, prior).astype(float)
+    np.testing.assert_allclose(M, expected, rtol=0, atol=1e-5 * np.abs(M).max())
+
+
+@pytest.mark.parametrize("gamma", [0.01, 1.0, 1000.0])
+@pytest.mark.parametrize("max_iter", [1, 3])
+@pytest.mark.filterwarnings("ignore:ITML stopped after max_iter")
+def test_the_gap_bounds_the_distance_from_the_minimum(data, gamma, max_iter):
+    X, _, (pairs, same) = data
+    early = lw.ITML(gamma, bounds=(0.7, 3.0), max_iter=max_iter, tol=0).fit_pairs(X, pairs, same)
+    best = lw.ITML(gamma, bounds=(0.7, 3.0), tol=1e-12).fit_pairs(X, pairs, same)
+    excess = early.objective_ - best.objective_
+    assert 0 <= excess <= early.duality_gap_ * early.objective_
+    M = early.mahalanobis_matrix()
+    value = objective_of(M, X, pairs, same, (0.7, 3.0), gamma, np.eye(4))
+    assert early.objective_ == pytest.approx(value, rel=1e-10)
+    assert (np.diff(early.history_["objective"]) < 0).all()
+
+
+def test_few_pairs_and_many_give_the_same_step(monkeypatch):
+    """The two ways to solve the Newton equations agree with a dense solution of all of them."""
+    from scipy.linalg import cholesky
+
+    from likewise.batch.itml import problem as module
+
+    random = np.random.default_rng(0)
+    V = random.normal(size=(12, 4))
+    sign, bounds = np.where(np.arange(12) < 6, 1.0, -1.0), np.where(np.arange(12) < 6, 1.0, 16.0)
+    problem = module.LogDetProblem(np.eye(4), V, sign, bounds, slack_weight=2.0)
+    point = module.Iterate(problem, cholesky(np.diag([1.0, 2.0, 0.5, 1.0]), lower=True))
+    U = V @ point.L
+    s = (U**2).sum(axis=1) / bounds
+    hessian = np.eye(16)
+    for u, ratio, bound in zip(U, s, bounds, strict=True):
+        if (ratio > 1) == (bound == 1):
+            hessian += 2.0 / (ratio * bound) ** 2 * np.outer(np.outer(u, u), np.outer(u, u))
+    expected = np.linalg.solve(hessian, -point.gradient.ravel()).reshape(4, 4)
+    np.testing.assert_allclose(point.newton_step(), expected, atol=1e-12)
+    monkeypatch.setattr(module, "_MAX_DENSE", 0)
+    inexact = point.newton_step()
+    residual = hessian @ inexact.ravel() + point.gradient.ravel()
+    assert np.linalg.norm(residual) <= 0.1 * np.linalg.norm(point.gradient)
+
+
+def test_ten_thousand_pairs_converge_in_a_few_steps():
+    """Cyclic projections did not converge here in 10 000 sweeps."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(2000, 50))
+    y = np.argmax(X[:, :10] + random.normal(size=(2000, 10)), axis=1)
+    pairs, same = random_pairs(y, 10_000, random_state=0)
+    itml = lw.ITML(random_state=0).fit_pairs(X, pairs, same)
+    assert itml.converged_
+    assert itml.n_iter_ <= 15
+    assert itml.duality_gap_ <= 1e-4
 
 
 def test_the_covariance_as_prior(data):
     X, _, (pairs, same) = data
     prior = np.linalg.inv(np.cov(X, rowvar=False, bias=True))
     named, given = (
-        lw.ITML(prior=p, bounds=(0.7, 3.0), tol=1e-6, max_iter=5000).fit_pairs(X, pairs, same)
+        lw.ITML(prior=p, bounds=(0.7, 3.0), tol=1e-10).fit_pairs(X, pairs, same)
         for p in ("covariance", prior)
     )
     np.testing.assert_allclose(named.mahalanobis_matrix(), given.mahalanobis_matrix(), rtol=1e-6)
@@ -74,7 +139,7 @@ def test_the_covariance_as_prior(data):
 def test_it_solves_the_problem_that_an_independent_solver_solves(data, gamma):
     X, _, _ = data
     pairs, same = random_pairs(load_iris(return_X_y=True)[1], 16, random_state=3)
-    itml = lw.ITML(gamma, bounds=(0.7, 3.0), tol=1e-12, max_iter=100_000)
+    itml = lw.ITML(gamma, bounds=(0.7, 3.0), tol=1e-12)
     itml.fit_pairs(X, pairs, same)
     assert itml.converged_
     M, xi = cvxpy.Variable((4, 4), PSD=True), cvxpy.Variable(16)
@@ -127,21 +192,23 @@ def test_similar_pairs_of_equal_samples_are_ignored(data):
 
 def test_an_interrupt_keeps_what_was_learned(data, monkeypatch):
     X, _, (pairs, same) = data
-    from likewise.objectives import LogDetProblem
+    from likewise.batch.itml.problem import Iterate
 
-    original, sweeps = LogDetProblem.sweep, []
+    original, steps = Iterate.newton_step, []
 
-    def interrupted(self, M):
-        sweeps.append(1)
-        if len(sweeps) == 3:
+    def interrupted(self):
+        steps.append(1)
+        if len(steps) == 3:
             raise KeyboardInterrupt
-        original(self, M)
+        return original(self)
 
-    monkeypatch.setattr(LogDetProblem, "sweep", interrupted)
+    monkeypatch.setattr(Iterate, "newton_step", interrupted)
     with pytest.warns(ConvergenceWarning, match="interrupted after 2 iterations; the best"):
         itml = lw.ITML(bounds=(0.7, 3.0), tol=0).fit_pairs(X, pairs, same)
-    expected = in_extended_precision(X, pairs, same, (0.7, 3.0), 1.0, 2)
-    np.testing.assert_allclose(itml.mahalanobis_matrix(), expected.astype(float), rtol=1e-9)
+    monkeypatch.undo()
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        two = lw.ITML(bounds=(0.7, 3.0), tol=0, max_iter=2).fit_pairs(X, pairs, same)
+    np.testing.assert_array_equal(itml.components_, two.components_)
 
 
 SQUARE = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]

@@ -6,19 +6,6 @@ import likewise._loops._native as _native
 from likewise._runtime.arrays import FloatArray, IndexArray
 
 
-def bregman_sweep(
-    M: FloatArray,
-    V: FloatArray,
-    sign: FloatArray,
-    multipliers: FloatArray,
-    inverse_bounds: FloatArray,
-    *,
-    slack_weight: float,
-) -> None:
-    """See `likewise._loops.sweeps.reference.bregman_sweep`."""
-    _native.bregman_sweep(M, V, sign, slack_weight, multipliers, inverse_bounds)
-
-
 def margin_sweep(
     M: FloatArray,
     V: FloatArray,

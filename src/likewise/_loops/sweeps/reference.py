@@ -7,42 +7,6 @@ import numpy as np
 from likewise._runtime.arrays import FloatArray, IndexArray
 
 
-def bregman_sweep(
-    M: FloatArray,
-    V: FloatArray,
-    sign: FloatArray,
-    multipliers: FloatArray,
-    inverse_bounds: FloatArray,
-    *,
-    slack_weight: float,
-) -> None:
-    """Project M onto each constraint on a squared distance in turn, once: a sweep of ITML.
-
-    Parameters
-    ----------
-    M : float64 array of shape (d, d)
-        Positive definite; updated, as are `multipliers` and `inverse_bounds`.
-    V : float64 array of shape (n, d), C-contiguous
-        The difference of the two samples of each constraint.
-    sign : float64 array of shape (n,)
-        1 if ``vᵀMv`` is to be at most its bound, -1 if at least.
-    multipliers, inverse_bounds : float64 arrays of shape (n,)
-        The dual variable of each constraint, and 1 over its bound with slack.
-    slack_weight : float
-        The weight γ of the slack.
-    """
-    for k, (v, y) in enumerate(zip(V, sign, strict=True)):
-        w = M @ v
-        p = float(v @ w)
-        if not p > 0:
-            continue
-        unbounded = y * (slack_weight / (slack_weight + 1)) * (1 / p - inverse_bounds[k])
-        alpha = min(multipliers[k], unbounded)
-        multipliers[k] -= alpha
-        inverse_bounds[k] += y * alpha * (1 / slack_weight)
-        M += (y * alpha / (1 - y * alpha * p)) * np.outer(w, w)
-
-
 def margin_sweep(
     M: FloatArray,
     V: FloatArray,

@@ -1,4 +1,4 @@
-"""Information-theoretic metric learning: the estimator and its Bregman projections."""
+"""Information-theoretic metric learning: the estimator, its problem and Newton's method."""
 
 from likewise.batch.itml.estimator import ITML
 

@@ -6,28 +6,9 @@
 
 #include <optional>
 
-#include "sweeps/bregman_sweep.hpp"
 #include "sweeps/margin_sweep.hpp"
 
 namespace {
-
-void bregman_sweep(Matrix M, ConstMatrix V, ConstVector sign, double slack_weight,
-                   Vector multipliers, Vector inverse_bounds) {
-    const int64_t n = extent(V);
-    require_metric(M, V);
-    require(extent(sign) == n && extent(multipliers) == n && extent(inverse_bounds) == n,
-            "sign, multipliers and inverse_bounds must have one value per constraint.");
-    const likewise::BregmanSweep sweep{M.data(),
-                                       extent(V, 1),
-                                       V.data(),
-                                       sign.data(),
-                                       n,
-                                       slack_weight,
-                                       multipliers.data(),
-                                       inverse_bounds.data()};
-    nb::gil_scoped_release unlocked;
-    likewise::bregman_sweep(sweep);
-}
 
 double margin_sweep(Matrix M, ConstMatrix V, Indices far, std::optional<Indices> near,
                     ConstVector sign, ConstVector squared_norms, Vector multipliers,
@@ -63,8 +44,6 @@ double margin_sweep(Matrix M, ConstMatrix V, Indices far, std::optional<Indices>
 }  // namespace
 
 void bind_sweeps(nb::module_& m) {
-    m.def("bregman_sweep", &bregman_sweep, array("M"), array("V"), array("sign"), "slack_weight"_a,
-          array("multipliers"), array("inverse_bounds"));
     m.def("margin_sweep", &margin_sweep, array("M"), array("V"), array("far"),
           array("near").none(), array("sign"), array("squared_norms"), array("multipliers"),
           array("gradient"), array("order"), "b"_a, "upper_bound"_a, "curvature"_a, "penalty"_a);
