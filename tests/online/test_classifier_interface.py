@@ -5,8 +5,12 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.datasets import load_digits
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_digits, load_wine
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import brier_score_loss
+from sklearn.preprocessing import StandardScaler
 
 import likewise as lw
 from likewise._runtime import memory
@@ -212,10 +216,42 @@ def test_insufficient_memory_raises_a_clear_error(data, monkeypatch):
     monkeypatch.setattr("likewise._runtime.memory.UNCHECKED_BYTES", 0)
     wide = sp.csr_matrix((80, 5000))
     with pytest.raises(MemoryError, match=r"PAM, for .*covariance='full'.* needs about .*diagonal"):
-        lw.PAM().partial_fit(wide, y)
-    lw.PAM(covariance="diagonal").partial_fit(wide, y)
+        lw.PAM(covariance="full").partial_fit(wide, y)
+    lw.PAM().partial_fit(wide, y)
     with pytest.raises(AttributeError, match="is not fitted yet"):
         lw.PAM().coef_  # noqa: B018
+
+
+# -- the default covariance, probabilities --------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["AROW", "PAM", "CW", "SecondOrderPerceptron"])
+@pytest.mark.parametrize(("n_features", "chosen"), [(500, "full"), (501, "diagonal")])
+def test_auto_keeps_the_diagonal_above_500_features(name, n_features, chosen, tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, n_features)), rng.integers(0, 2, 30)
+    expected = getattr(lw, name)(covariance=chosen).partial_fit(X, y)
+    fitted = getattr(lw, name)(max_iter=1, shuffle=False).fit(X, y)
+    assert clone(fitted).get_params()["covariance"] == "auto"
+    batches = getattr(lw, name)().partial_fit(sp.csr_matrix(X[:10]), y[:10])
+    batches.save(tmp_path / "model.safetensors")
+    batches = lw.load(tmp_path / "model.safetensors").partial_fit(X[10:], y[10:])
+    for model in (fitted, batches):
+        assert model.covariance_.shape == expected.covariance_.shape
+        np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-10, atol=1e-14)
+
+
+@all_classifiers
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+def test_calibrated_probabilities(model, method):
+    X, y = load_wine(return_X_y=True)
+    X, y = StandardScaler().fit_transform(X), np.array(["a", "b", "c"])[y]
+    train, test = np.arange(len(X)) % 3 > 0, np.arange(len(X)) % 3 == 0
+    calibrated = CalibratedClassifierCV(clone(model), method=method, cv=3).fit(X[train], y[train])
+    probabilities = calibrated.predict_proba(X[test])
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    assert (calibrated.predict(X[test]) == y[test]).mean() > 0.9
+    assert brier_score_loss(y[test] == "a", probabilities[:, 0]) < 0.05
 
 
 # -- fit, files, streams ---------------------------------------------------------------------------

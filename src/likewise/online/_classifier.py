@@ -56,7 +56,7 @@ class OnlineClassifier(ClassifierMixin, OnlineLearner):  # type: ignore[misc]
     """Base class of linear online classifiers.
 
     A subclass defines when and how far it steps (`_step_rule`). One of second order also defines
-    which covariance of the weights it keeps (`covariance`, `_initial_variance`).
+    which covariance of the weights it keeps (`_covariance_of`, `_initial_variance`).
     """
 
     multiclass: str
@@ -72,7 +72,6 @@ class OnlineClassifier(ClassifierMixin, OnlineLearner):  # type: ignore[misc]
     _code_of: dict[Any, int]
     _prepared: tuple[ClassifierState, EventLearner, ClassifierRule, str]
 
-    covariance: str | int | None = None
     _shared_rules: ClassVar = {
         "multiclass": one_of("ovr", "top2"),
         "fit_intercept": boolean(),
@@ -84,6 +83,10 @@ class OnlineClassifier(ClassifierMixin, OnlineLearner):  # type: ignore[misc]
 
     def _step_rule(self) -> ClassifierRule:
         raise NotImplementedError
+
+    def _covariance_of(self, n_features: int) -> str | int | None:
+        """Return which covariance the weights of that many features have; None is none."""
+        return None
 
     def _initial_variance(self) -> float:
         """Return the variance of every weight before the first event."""
@@ -279,7 +282,7 @@ class OnlineClassifier(ClassifierMixin, OnlineLearner):  # type: ignore[misc]
         """Return the state before the first event, if there is enough memory for it."""
         width = n_features + bool(self.fit_intercept)
         n_models = 1 if n_classes == 2 else n_classes
-        covariance = self.covariance
+        covariance = self._covariance_of(n_features)
         require_memory(
             2 * 8.0 * state_size(n_models, width, covariance),  # a batch updates a copy
             f"{type(self).__name__}, for weights and covariance={covariance!r} of "

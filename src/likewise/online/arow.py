@@ -32,9 +32,10 @@ class AROW(SecondOrderClassifier):
     ----------
     r : float
         Regularisation: larger values make smaller updates, for noisier labels.
-    covariance : {"full", "diagonal"} or int
+    covariance : {"auto", "full", "diagonal"} or int
         Which covariance Σ of the weights is kept: the full matrix, only its diagonal, or, for a
-        number, a sketch of its inverse with this many rows.
+        number, a sketch of its inverse with this many rows. "auto" is "full" for up to 500
+        features and "diagonal" for more, decided by the first sample.
     initial_variance : float
         Variance of every weight before the first event: Σ is this multiple of the identity.
     multiclass : {"ovr", "top2"}
@@ -88,7 +89,7 @@ class AROW(SecondOrderClassifier):
         self,
         r: float = 1.0,
         *,
-        covariance: str | int = "full",
+        covariance: str | int = "auto",
         initial_variance: float = 1.0,
         multiclass: str = "ovr",
         fit_intercept: bool = False,

@@ -40,9 +40,10 @@ class CW(SecondOrderClassifier):
     ----------
     eta : float
         η, between ½ and 1: the probability with which each sample must be classified correctly.
-    covariance : {"full", "diagonal"} or int
+    covariance : {"auto", "full", "diagonal"} or int
         Which covariance Σ of the weights is kept: the full matrix, only its diagonal, or, for a
-        number, a sketch of its inverse with this many rows.
+        number, a sketch of its inverse with this many rows. "auto" is "full" for up to 500
+        features and "diagonal" for more, decided by the first sample.
     initial_variance : float
         Variance of every weight before the first event: Σ is this multiple of the identity.
     multiclass : {"ovr", "top2"}
@@ -96,7 +97,7 @@ class CW(SecondOrderClassifier):
         self,
         eta: float = 0.9,
         *,
-        covariance: str | int = "full",
+        covariance: str | int = "auto",
         initial_variance: float = 1.0,
         multiclass: str = "ovr",
         fit_intercept: bool = False,

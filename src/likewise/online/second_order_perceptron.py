@@ -29,9 +29,10 @@ class SecondOrderPerceptron(SecondOrderClassifier):
     ----------
     a : float
         Regularisation: Σ⁻¹ is a times the identity before the first event.
-    covariance : {"full", "diagonal"} or int
+    covariance : {"auto", "full", "diagonal"} or int
         Which covariance Σ of the weights is kept: the full matrix, only its diagonal, or, for a
-        number, a sketch of its inverse with this many rows.
+        number, a sketch of its inverse with this many rows. "auto" is "full" for up to 500
+        features and "diagonal" for more, decided by the first sample.
     multiclass : {"ovr", "top2"}
         With more than two classes: "ovr" learns one model per class against the rest; "top2"
         updates the model of the label and that of the highest-scoring other class.
@@ -83,7 +84,7 @@ class SecondOrderPerceptron(SecondOrderClassifier):
         self,
         a: float = 1.0,
         *,
-        covariance: str | int = "full",
+        covariance: str | int = "auto",
         multiclass: str = "ovr",
         fit_intercept: bool = False,
         max_iter: int = 5,
