@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -31,13 +30,15 @@ from likewise._runtime.validation import (
 from likewise.base import Learner, fitting
 from likewise.base.metric_learner import transform_centred
 from likewise.batch import LMNN
-from likewise.constraints import target_neighbors
-from likewise.neighbors import nearest
+from likewise.constraints._class_sizes import check_class_sizes
+from likewise.constraints._from_labels import nearest_of_own_class
 from likewise.objectives.label_energies import (
     BLOCK_VALUES,
     SquaredDistances,
     label_energies,
     sort_by_class,
+    targets_by_class,
+    values_by_row,
 )
 
 
@@ -138,7 +139,7 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         X : array-like of shape (n_samples, n_features)
             Training data.
         y : array-like of shape (n_samples,)
-            Labels of at least two classes, each with more than `n_neighbors` rows.
+            Labels of at least two classes, one of which has two rows.
 
         Returns
         -------
@@ -148,8 +149,8 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         X, codes, classes = check_labelled(self, X, y)
         metric = LMNN() if self.metric is None else clone(self.metric)
         n_neighbors = _setting(self.n_neighbors, metric, "n_neighbors", 3)
-        # Raises an error, before anything is learned, if a class is too small.
-        targets = target_neighbors(X, classes[codes], n_neighbors, n_jobs=self.n_jobs)
+        if not isinstance(metric, LMNN) or metric.n_neighbors != n_neighbors:
+            check_class_sizes(codes, classes, n_neighbors)  # LMNN does the same
         metric.fit(X, classes[codes])
         # Attributes are set only after everything that can fail.
         self.classes_, self.metric_, self._centre = classes, metric, robust_centre(X)
@@ -157,19 +158,19 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         self._push = _setting(self.push, metric, "push", 0.5)
         self._margin = _setting(self.margin, metric, "margin", 1.0)
         rows = self._map(X)
-        if self.targets == "learned":
-            targets = target_neighbors(rows, codes, n_neighbors, n_jobs=self.n_jobs)
-        anchors = np.repeat(np.arange(len(X)), n_neighbors)
-        to_targets = _loops.pair_sqdist(
-            np.ascontiguousarray(rows), anchors, targets.ravel(), n_jobs=self.n_jobs
-        ).reshape(targets.shape)
         self._euclidean_targets, self._impostors = self.targets == "euclidean", self.impostors
+        candidates = X if self._euclidean_targets else rows
+        targets = nearest_of_own_class(candidates, codes, n_neighbors, n_jobs=self.n_jobs)
+        to_targets = _loops.pair_sqdist(
+            np.ascontiguousarray(rows), *np.ascontiguousarray(targets.T), n_jobs=self.n_jobs
+        )
         self._unit = 1.0
         if not hasattr(metric, "margin"):
             self._unit = float(np.median(to_targets)) or 1.0
         order, self._class_start = sort_by_class(codes, len(classes))
-        self._to_targets, self._rows = to_targets[order] / self._unit, rows[order]
-        self._target_candidates = X[order] if self._euclidean_targets else self._rows
+        table = values_by_row(targets, to_targets / self._unit, (len(X), n_neighbors))
+        self._to_targets, self._rows = table[order], rows[order]
+        self._target_candidates = candidates[order]
         return self
 
     def energies(self, X: TableLike) -> FloatArray:
@@ -242,12 +243,9 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
 
     def _targets_of(self, queries: Array) -> IndexArray:
         """Return the targets of each row under each label, shape (n_queries, n_classes, k)."""
-        targets = []
-        for start, stop in pairwise(self._class_start):
-            members = self._target_candidates[start:stop]
-            _, index = nearest(queries, members, self._n_neighbors, n_jobs=self.n_jobs)
-            targets.append(start + index)
-        return np.stack(targets, axis=1)
+        return targets_by_class(
+            queries, self._target_candidates, self._class_start, self._n_neighbors, self.n_jobs
+        )
 
     def _map(self, X: Array) -> Array:
         return transform_centred(self.metric_, X, self._centre)

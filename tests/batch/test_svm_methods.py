@@ -160,9 +160,9 @@ def test_c_must_be_positive(C):
 
 def test_too_many_neighbours_raise():
     X, y = blobs(10)
-    with pytest.raises(ValueError, match="Class 0 has 5 rows, but n_same=5 needs at least 6"):
-        lw.DoubletSVM(5).fit(X, y)
-    with pytest.raises(ValueError, match="5 rows outside class 0, but n_different=6"):
+    with pytest.raises(ValueError, match="n_same=10 is not allowed: X has 10 rows"):
+        lw.DoubletSVM(10).fit(X, y)
+    with pytest.raises(ValueError, match="n_different=6 is not allowed: a row has at most 5 rows"):
         lw.TripletSVM(1, 6).fit(X, y)
 
 

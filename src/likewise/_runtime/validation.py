@@ -192,20 +192,6 @@ def check_labelled(
     return X, codes, classes
 
 
-def check_class_sizes(
-    codes: IndexArray, classes: Array, n_neighbors: int, name: str = "n_neighbors"
-) -> None:
-    """Raise if a class is too small for `n_neighbors`; `name` is the parameter's name."""
-    sizes = np.bincount(codes)
-    smallest = int(sizes.argmin())
-    if sizes[smallest] <= n_neighbors:
-        raise ValueError(
-            f"Class {format_value(classes[smallest])} has "
-            f"{pluralize(int(sizes[smallest]), 'row')}, but {name}={n_neighbors} needs at least "
-            f"{n_neighbors + 1} in every class (a row is not its own neighbour)."
-        )
-
-
 def check_weights(sample_weight: Any, n_rows: int) -> FloatArray:
     """Return finite non-negative weights, not all zero; None gives every row weight 1."""
     if sample_weight is None:

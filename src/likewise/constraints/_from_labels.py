@@ -16,14 +16,13 @@ from likewise._runtime.arrays import Array, IndexArray
 from likewise._runtime.validation import (
     TableLike,
     at_least,
-    check_class_sizes,
     check_finite,
     check_parameters,
     encode_labels,
-    format_value,
     pluralize,
 )
 from likewise.constraints._chunks import split_by
+from likewise.constraints._class_sizes import check_class_sizes, check_other_classes
 from likewise.constraints._tuples import Pairs, Triplets
 from likewise.neighbors._arguments import Algorithm
 
@@ -41,17 +40,33 @@ def target_neighbors(
     algorithm: Algorithm = "auto",
     n_jobs: int | None = None,
 ) -> IndexArray:
-    """Return for each row its `n_neighbors` nearest rows of the same class, nearest first.
+    """Pair each row with its `n_neighbors` nearest rows of the same class, nearest first.
 
-    `algorithm` is that of `likewise.neighbors.nearest`.
+    Returns an array of shape (n_pairs, 2), row by row. A row of a class with fewer others has
+    fewer pairs. `algorithm` is that of `likewise.neighbors.nearest`.
 
     Examples
     --------
-    >>> target_neighbors([[0.0], [1.0], [5.0], [6.0]], ["a", "a", "b", "b"], 1).ravel()
-    array([1, 0, 3, 2])
+    >>> target_neighbors([[0.0], [1.0], [5.0], [6.0]], ["a", "a", "b", "b"], 1).tolist()
+    [[0, 1], [1, 0], [2, 3], [3, 2]]
     """
     data = _Labelled.checked(X, y)
-    return _nearest_of_own_class(data, n_neighbors, "n_neighbors", n_jobs, algorithm)
+    check_class_sizes(data.codes, data.classes, n_neighbors, "n_neighbors")
+    return nearest_of_own_class(data.X, data.codes, n_neighbors, algorithm=algorithm, n_jobs=n_jobs)
+
+
+def nearest_of_own_class(
+    X: Array,
+    codes: IndexArray,
+    n_neighbors: int,
+    *,
+    algorithm: Algorithm = "auto",
+    n_jobs: int | None = None,
+) -> IndexArray:
+    """Return the pairs of `target_neighbors` for validated rows and classes."""
+    found = _nearest_of_own_class(X, codes, n_neighbors, n_jobs, algorithm)
+    rows, places = np.nonzero(found >= 0)
+    return np.column_stack([rows, found[rows, places]])
 
 
 def random_pairs(
@@ -110,7 +125,7 @@ def nearest_and_farthest_pairs(
     """Pair each row with its nearest rows of its class and its farthest of the other classes.
 
     The constraint set of PCML and NCML: row by row, first `n_neighbors` *same* pairs, then as many
-    different ones.
+    different ones. Where a row has fewer partners, there are fewer pairs.
 
     Examples
     --------
@@ -119,8 +134,10 @@ def nearest_and_farthest_pairs(
     [[0, 1], [0, 3]]
     """
     data = _Labelled.checked(X, y)
-    same = _nearest_of_own_class(data, n_neighbors, "n_neighbors", n_jobs)
-    different = _of_other_classes(data, n_neighbors, "n_neighbors", neighbors.farthest, n_jobs)
+    check_class_sizes(data.codes, data.classes, n_neighbors, "n_neighbors")
+    check_other_classes(data.codes, data.classes, n_neighbors, "n_neighbors")
+    same = _nearest_of_own_class(data.X, data.codes, n_neighbors, n_jobs)
+    different = _of_other_classes(data, n_neighbors, neighbors.farthest, n_jobs)
     return _pairs_of(same, different)
 
 
@@ -135,7 +152,7 @@ def doublets(
     """Pair each row with its nearest rows of its class and its nearest of the other classes.
 
     The constraint set of doublet-SVM: row by row, first `n_same` *same* pairs, then the
-    `n_different` different ones.
+    `n_different` different ones. Where a row has fewer partners, there are fewer pairs.
 
     Examples
     --------
@@ -143,10 +160,7 @@ def doublets(
     >>> pairs.index[:2].tolist()
     [[0, 1], [0, 2]]
     """
-    data = _Labelled.checked(X, y)
-    same = _nearest_of_own_class(data, n_same, "n_same", n_jobs)
-    different = _of_other_classes(data, n_different, "n_different", neighbors.nearest, n_jobs)
-    return _pairs_of(same, different)
+    return _pairs_of(*_nearest_same_and_different(X, y, n_same, n_different, n_jobs))
 
 
 def triplets(
@@ -166,23 +180,31 @@ def triplets(
     >>> triplets([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1], 1, 1).index[0].tolist()
     [0, 1, 2]
     """
-    data = _Labelled.checked(X, y)
-    same = _nearest_of_own_class(data, n_same, "n_same", n_jobs)
-    different = _of_other_classes(data, n_different, "n_different", neighbors.nearest, n_jobs)
+    same, different = _nearest_same_and_different(X, y, n_same, n_different, n_jobs)
     n_rows = len(same)
     index = np.empty((n_rows, n_same, n_different, 3), dtype=np.int64)
     index[..., 0] = np.arange(n_rows)[:, None, None]
     index[..., 1] = same[:, :, None]
     index[..., 2] = different[:, None, :]
-    return Triplets(index.reshape(-1, 3))
+    return Triplets(index[(index >= 0).all(axis=-1)])
+
+
+def _nearest_same_and_different(
+    X: TableLike, y: ArrayLike, n_same: int, n_different: int, n_jobs: int | None
+) -> tuple[IndexArray, IndexArray]:
+    """Return the nearest rows of each row in its class, and those in other classes."""
+    data = _Labelled.checked(X, y)
+    check_class_sizes(data.codes, data.classes, n_same, "n_same")
+    check_other_classes(data.codes, data.classes, n_different, "n_different")
+    same = _nearest_of_own_class(data.X, data.codes, n_same, n_jobs)
+    return same, _of_other_classes(data, n_different, neighbors.nearest, n_jobs)
 
 
 def _pairs_of(same: IndexArray, different: IndexArray) -> Pairs:
     """Return the pairs row by row: first the *same* pairs, then the *different* ones."""
     partners = np.concatenate([same, different], axis=1)
-    anchors = np.repeat(np.arange(len(partners)), partners.shape[1])
-    is_same = np.arange(partners.shape[1]) < same.shape[1]
-    return Pairs(np.column_stack([anchors, partners.ravel()]), np.tile(is_same, len(partners)))
+    rows, places = np.nonzero(partners >= 0)
+    return Pairs(np.column_stack([rows, partners[rows, places]]), places < same.shape[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,10 +237,6 @@ class _Labelled:
         """Return the number of rows of each class."""
         return np.bincount(self.codes)
 
-    def members(self) -> list[IndexArray]:
-        """Return the rows of each class."""
-        return split_by(self.codes, np.arange(len(self.codes)))
-
 
 def _codes_and_classes(y: Any) -> tuple[Array, IndexArray]:
     """Return the different labels, and the place of each row's label among them."""
@@ -231,29 +249,29 @@ def _codes_and_classes(y: Any) -> tuple[Array, IndexArray]:
 
 
 def _nearest_of_own_class(
-    data: _Labelled, count: int, name: str, n_jobs: int | None, algorithm: Algorithm = "auto"
+    X: Array, codes: IndexArray, count: int, n_jobs: int | None, algorithm: Algorithm = "auto"
 ) -> IndexArray:
-    """Return for each row the `count` nearest of its class; `name` is what the user calls it."""
-    check_parameters("a search", {name: count}, {name: at_least(1)})
-    check_class_sizes(data.codes, data.classes, count, name)
-    found = np.empty((len(data.X), count), dtype=np.int64)
+    """Return for each row the `count` nearest of its class, and -1 where there are no more."""
+    found = np.full((len(X), count), -1, dtype=np.int64)
     waiting: list[IndexArray] = []
     n_pairs = 0
-    for members in data.members():
+    for members in split_by(codes, np.arange(len(codes))):
+        if len(members) < 2:
+            continue
         if len(members) > _SMALL_CLASS:
-            rows = data.X[members]
+            rows, n_found = X[members], min(count, len(members) - 1)
             _, index = neighbors.nearest(
-                rows, rows, count, exclude_self=True, algorithm=algorithm, n_jobs=n_jobs
+                rows, rows, n_found, exclude_self=True, algorithm=algorithm, n_jobs=n_jobs
             )
-            found[members] = members[index]
+            found[members, :n_found] = members[index]
             continue
         waiting.append(members)
         n_pairs += len(members) ** 2
         if n_pairs > _PAIRS_AT_ONCE:
-            _search_small_classes(data.X, waiting, found, n_jobs)
+            _search_small_classes(X, waiting, found, n_jobs)
             waiting, n_pairs = [], 0
     if waiting:
-        _search_small_classes(data.X, waiting, found, n_jobs)
+        _search_small_classes(X, waiting, found, n_jobs)
     return found
 
 
@@ -266,41 +284,37 @@ def _search_small_classes(
     first, second = first[first != second], second[first != second]
     distance = _loops.pair_sqdist(X, first, second, n_jobs=n_jobs)
     order = np.lexsort((second, distance, first))
-    rows, begin = np.unique(first[order], return_index=True)
-    found[rows] = second[order][begin[:, None] + np.arange(found.shape[1])]
+    first, second = first[order], second[order]
+    rank = np.arange(len(first)) - np.searchsorted(first, first)
+    kept = rank < found.shape[1]
+    found[first[kept], rank[kept]] = second[kept]
 
 
 def _of_other_classes(
     data: _Labelled,
     count: int,
-    name: str,
     search: Callable[..., tuple[Array, IndexArray]],
     n_jobs: int | None,
 ) -> IndexArray:
-    """Return for each row `count` rows of other classes, the first that `search` finds."""
-    check_parameters("a search", {name: count}, {name: at_least(1)})
+    """Return for each row the first `count` rows of other classes that `search` finds.
+
+    Where there are fewer, the rest is -1.
+    """
     sizes = data.sizes()
-    if len(sizes) < 2:
-        raise ValueError(
-            f"y has one class ({format_value(data.classes[0])}), but at least 2 are needed."
-        )
-    others = len(data.X) - sizes
-    if others.min() < count:
-        code = int(others.argmin())
-        raise ValueError(
-            f"There are {others[code]} rows outside class {format_value(data.classes[code])}, but "
-            f"{name}={count} were asked for."
-        )
-    found = np.empty((len(data.X), count), dtype=np.int64)
+    found = np.full((len(data.X), count), -1, dtype=np.int64)
     for code in np.flatnonzero(sizes > _SMALL_CLASS).tolist():
         own, other = np.flatnonzero(data.codes == code), np.flatnonzero(data.codes != code)
-        found[own] = other[search(data.X[own], data.X[other], count, n_jobs=n_jobs)[1]]
+        n_found = min(count, len(other))
+        _, index = search(data.X[own], data.X[other], n_found, n_jobs=n_jobs)
+        found[own, :n_found] = other[index]
     own = np.flatnonzero(sizes[data.codes] <= _SMALL_CLASS)
     if len(own):
         # At most one small class belongs to the row itself: the others are enough.
-        enough = count + int(sizes[data.codes[own]].max())
+        enough = min(count + int(sizes[data.codes[own]].max()), len(data.X))
         _, index = search(data.X[own], data.X, enough, n_jobs=n_jobs)
         of_own_class = data.codes[index] == data.codes[own][:, None]
         others_first = np.argsort(of_own_class, axis=1, kind="stable")[:, :count]
-        found[own] = np.take_along_axis(index, others_first, axis=1)
+        partners = np.take_along_axis(index, others_first, axis=1)
+        partners[np.take_along_axis(of_own_class, others_first, axis=1)] = -1
+        found[own] = partners
     return found

@@ -81,6 +81,25 @@ def as_triplets(triplets: ArrayLike | Triplets, n_rows: int) -> Triplets:
     return Triplets(check_row_numbers(triplets, "triplets", 3, n_rows))
 
 
+def as_targets(targets: ArrayLike, codes: IndexArray) -> IndexArray:
+    """Check a user's pairs (row, target neighbour) of the same class; return each once, sorted.
+
+    Examples
+    --------
+    >>> as_targets([[2, 0], [0, 2], [2, 0]], np.array([5, 6, 5])).tolist()
+    [[0, 2], [2, 0]]
+    """
+    index = check_row_numbers(targets, "targets", 2, len(codes))
+    different = np.flatnonzero(codes[index[:, 0]] != codes[index[:, 1]])
+    if len(different):
+        row, target = index[different[0]].tolist()
+        raise ValueError(
+            f"targets pairs row {row} with row {target}, but their labels differ, and a target "
+            "neighbour has the label of its row."
+        )
+    return np.unique(index, axis=0)
+
+
 def _warn_of_contradictions(index: IndexArray, same: BoolArray, n_rows: int) -> None:
     first, second = index.T
     key = np.minimum(first, second) * n_rows + np.maximum(first, second)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 
 from likewise import _loops
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
+from likewise.neighbors import nearest
 
 BLOCK_VALUES = 1 << 19  # distances per block: few enough to stay in the cache of a core
 
@@ -17,6 +19,32 @@ def sort_by_class(codes: IndexArray, n_classes: int) -> tuple[IndexArray, IndexA
     start = np.zeros(n_classes + 1, dtype=np.int64)
     np.cumsum(np.bincount(codes, minlength=n_classes), out=start[1:])
     return np.argsort(codes, kind="stable"), start
+
+
+def targets_by_class(
+    points: Array, rows: Array, class_start: IndexArray, k: int, n_jobs: int | None
+) -> IndexArray:
+    """Return the k nearest rows of each class, shape (n_points, n_classes, k).
+
+    The rows are sorted by class. In a smaller class the nearest one fills the remaining places.
+    """
+    targets = np.empty((len(points), len(class_start) - 1, k), dtype=np.int64)
+    for code, (start, stop) in enumerate(pairwise(class_start.tolist())):
+        _, index = nearest(points, rows[start:stop], min(k, stop - start), n_jobs=n_jobs)
+        targets[:, code] = start + index[:, :1]
+        targets[:, code, : index.shape[1]] = start + index
+    return targets
+
+
+def values_by_row(pairs: IndexArray, values: FloatArray, shape: tuple[int, int]) -> FloatArray:
+    """Return a table with the values of the pairs of each row, in order, and 0 after the last.
+
+    The pairs are sorted by their first row.
+    """
+    rows = pairs[:, 0]
+    table = np.zeros(shape)
+    table[rows, np.arange(len(rows)) - np.searchsorted(rows, rows)] = values
+    return table
 
 
 class SquaredDistances:
@@ -62,11 +90,13 @@ def label_energies(
     to_rows : float64 array of shape (n_points, n_samples)
         Squared distances from the points to the training rows, which are sorted by class.
     targets : int array of shape (n_points, n_classes, k)
-        The training rows that would be the targets of a point with each label.
+        The training rows that would be the targets of a point with each label. In a class of
+        fewer than k rows the first ones count, as many as there are.
     class_start : int array of shape (n_classes + 1,)
         Where the rows of each class begin; the last entry is n_samples.
     to_targets : float64 array of shape (n_samples, k)
-        Squared distances of the training rows to their targets.
+        Squared distances of the training rows to their targets; of those in a class of at most k
+        rows the first ones count, as many as there are others.
     push, margin : float
         The weight of the push, and the margin.
     impostors : bool
@@ -89,8 +119,13 @@ def label_energies(
     """
     n_points, n_classes, k = targets.shape
     sqdist = np.take_along_axis(to_rows, targets.reshape(n_points, -1), axis=1)
-    sqdist = sqdist.reshape(n_points, n_classes, k)  # D(t, j)
-    sqradii = np.ascontiguousarray(to_targets.T + margin)
+    sizes = np.diff(class_start)
+    # No distance is below a squared radius of 0.
+    has_target = np.arange(k) < sizes[:, None]
+    sqdist = np.where(has_target, sqdist.reshape(n_points, n_classes, k), 0.0)  # D(t, j)
+    anchor_sqradii = np.where(has_target, sqdist + margin, 0.0)
+    row_has_target = np.arange(k)[:, None] < np.repeat(sizes - 1, sizes)
+    sqradii = np.where(row_has_target, to_targets.T + margin, 0.0)
     if from_rows is None:
         push_loss = _sum_over_other_classes(_loops.impostor_hinges(to_rows, class_start, sqradii))
     else:
@@ -99,7 +134,7 @@ def label_energies(
             class_loss = _loops.impostor_hinges(from_rows(label), class_start, sqradii)
             push_loss[:, label] = np.delete(class_loss, label, axis=1).sum(axis=1)
     if impostors:
-        push_loss += _loops.anchor_hinges(to_rows, class_start, sqdist + margin)
+        push_loss += _loops.anchor_hinges(to_rows, class_start, anchor_sqradii)
     return np.asarray((1 - push) * sqdist.sum(axis=2) + push * push_loss)
 
 

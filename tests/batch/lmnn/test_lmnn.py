@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from lmnn_oracles import by_cvxpy, by_the_formula, overlapping
+from lmnn_oracles import by_cvxpy, by_the_formula, overlapping, targets_of
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
@@ -14,7 +14,6 @@ import likewise as lw
 from likewise.batch.lmnn.early_stopping import ErrorRate, split_validation
 from likewise.batch.lmnn.impostors import LabelledImpostorSearch
 from likewise.batch.lmnn.problem import best_multiple
-from likewise.constraints import target_neighbors
 from likewise.objectives import GroupedPairs, LargeMargin
 
 
@@ -22,7 +21,7 @@ from likewise.objectives import GroupedPairs, LargeMargin
 def small():
     """Forty rows at scale 1, their targets, and the minimum of the objective."""
     X, y = overlapping()
-    targets = target_neighbors(X, y, 3)
+    targets = targets_of(X, y, 3)
     return X, y, targets, by_cvxpy(X, y, targets)
 
 
@@ -36,7 +35,7 @@ def test_objective_is_that_of_the_paper(small):
 def test_objective_counts_all_impostors_at_the_scaled_data():
     X, y = overlapping(90, 4, seed=1)
     model = lw.LMNN(n_neighbors=2).fit(X + 100, y)
-    targets = target_neighbors(X, y, 2)
+    targets = targets_of(X, y, 2)
     scaled = X * model.scale_
     sqdist = [np.sum((scaled[i] - scaled[j]) ** 2) for i in range(90) for j in targets[i]]
     assert np.median(sqdist) == pytest.approx(1)
@@ -65,7 +64,7 @@ def test_projected_finds_the_optimum(small):
 @pytest.mark.parametrize("seed", range(3))
 def test_the_lower_bound_is_never_above_the_optimum(solver, seed):
     X, y = overlapping(30, 3, seed)
-    targets = target_neighbors(X, y, 2)
+    targets = targets_of(X, y, 2)
     optimum = by_cvxpy(X, y, targets, push=0.7)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -101,7 +100,7 @@ def test_every_pass_is_regularised_towards_the_initial_metric():
     first = lw.LMNN(**settings).fit(X, y)
     both = lw.LMNN(**settings, n_passes=2).fit(X, y)
     M = both.mahalanobis_matrix()
-    targets = target_neighbors(first.transform(X), y, 3)
+    targets = targets_of(first.transform(X), y, 3)
     penalty = 0.3 * len(X) * np.square(M - start).sum() / np.square(start).sum()
     assert both.objective_ == pytest.approx(by_the_formula(X, y, targets, M) + penalty, rel=1e-5)
 
@@ -109,8 +108,8 @@ def test_every_pass_is_regularised_towards_the_initial_metric():
 @pytest.mark.parametrize("n_components", [4, 2], ids=["square", "rectangular"])
 def test_gradient_against_finite_differences(n_components):
     X, y = overlapping(60, 4)
-    index = target_neighbors(X, y, 2)
-    targets = GroupedPairs(np.repeat(np.arange(60), 2), index.ravel().copy(), np.arange(0, 121, 2))
+    index = targets_of(X, y, 2)
+    targets = GroupedPairs(np.repeat(np.arange(60), 2), np.ravel(index), np.arange(0, 121, 2))
     rows, cols = (index.copy() for index in np.nonzero(y[:, None] != y))
     impostors = GroupedPairs.from_sorted(rows, 60, rows, cols)
     weights = np.random.default_rng(1).random(60)
@@ -175,7 +174,7 @@ def test_a_second_pass_selects_targets_by_the_first_metric():
     X, y = overlapping(90, 4, seed=2)
     first = lw.LMNN(scale=1.0).fit(X, y)
     both = lw.LMNN(scale=1.0, n_passes=2).fit(X, y)
-    targets = target_neighbors(first.transform(X), y, 3)
+    targets = targets_of(first.transform(X), y, 3)
     expected = by_the_formula(X, y, targets, both.mahalanobis_matrix())
     assert both.objective_ == pytest.approx(expected, rel=1e-8)
     assert both.n_iter_ > first.n_iter_
@@ -212,7 +211,7 @@ def test_fewer_components_than_features():
     assert model.components_.shape == (2, 5)
     # Targets are selected by the distances on the initial components.
     axes = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)[2][:2]
-    targets = target_neighbors(X @ axes.T, y, 3)
+    targets = targets_of(X @ axes.T, y, 3)
     expected = by_the_formula(X, y, targets, model.mahalanobis_matrix())
     assert model.objective_ == pytest.approx(expected, rel=1e-8)
     assert model.objective_ < by_the_formula(X, y, targets, axes.T @ axes)
@@ -226,7 +225,7 @@ def test_the_initial_metric_affects_only_the_targets(init):
         L = np.eye(3) if init == "identity" else lw.RCA().fit(X, y).components_
     else:
         L = init
-    targets = target_neighbors(X @ L.T, y, 3)
+    targets = targets_of(X @ L.T, y, 3)
     optimum = by_cvxpy(X, y, targets)
     assert model.objective_ == pytest.approx(optimum, rel=2e-3)
 
@@ -242,12 +241,10 @@ def test_init_with_fewer_rows_sets_the_number_of_components():
 
 def test_best_multiple_minimises_the_objective():
     X, y = overlapping(30, 3, seed=7)
-    targets = target_neighbors(X, y, 3)
+    targets = targets_of(X, y, 3)
     for factor in (0.01, 1.0, 30.0):
         rows = X * factor
-        pairs = GroupedPairs(
-            np.repeat(np.arange(30), 3), targets.ravel().copy(), np.arange(0, 91, 3)
-        )
+        pairs = GroupedPairs(np.repeat(np.arange(30), 3), np.ravel(targets), np.arange(0, 91, 3))
         objective = LargeMargin(rows, pairs, GroupedPairs.empty(30), np.ones(30))
         search = LabelledImpostorSearch(y, pairs, np.ones(30, dtype=bool), 1.0, None)
         alpha = best_multiple(objective, search, rows)
@@ -280,7 +277,7 @@ def test_early_stopping(monkeypatch):
     np.testing.assert_allclose(
         model.mahalanobis_matrix(), L.T @ L, atol=1e-9 * np.abs(L).max() ** 2
     )
-    train, held_out = split_validation(y, np.array([0, 1]), np.ones(120), 0.3, 3, 0)
+    train, held_out = split_validation(y, np.ones(120), 0.3, 0)
     assert len(held_out) == 36
     assert not set(train) & set(held_out)
     rows = model.transform(X)

@@ -12,7 +12,7 @@ from likewise.batch.lmnn.early_stopping import split_validation
 @pytest.mark.parametrize(
     ("options", "learn", "sentence"),
     [
-        ({"n_neighbors": 4}, None, "Class 'b' has 4 rows, but n_neighbors=4 needs at least 5"),
+        ({"n_neighbors": 9}, None, "n_neighbors=9 is not allowed: X has 9 rows, and a row is not"),
         (
             {"n_components": 3},
             None,
@@ -36,11 +36,11 @@ from likewise.batch.lmnn.early_stopping import split_validation
         ({"margin": -1.0}, None, "margin=-1.0 is not allowed"),
         ({"solver": "sgd"}, None, "solver='sgd' is not allowed"),
         (
-            {"validation_fraction": 0.5, "n_neighbors": 2},
+            {"validation_fraction": 0.9, "n_neighbors": 2},
             None,
-            "validation_fraction=0.5 would hold out 2 of the 4 rows of class 'b'",
+            "validation_fraction=0.9 would leave 1 row of each class, but at least one class needs",
         ),
-        ({"validation_fraction": 0.05}, None, "would hold out 0 of the 5 rows of class 'a'"),
+        ({"validation_fraction": 0.05}, None, "would hold out none of the 9 rows"),
         (
             {"solver": "projected", "n_components": 1},
             None,
@@ -89,7 +89,7 @@ def test_errors(options, learn, sentence):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"n_neighbors": 4}, "Class 'b' has 4 rows, but n_neighbors=4 needs at least 5"),
+        ({"n_neighbors": 9}, "n_neighbors=9 is not allowed: X has 9 rows"),
         ({"init": [[np.nan, 1.0]]}, "init holds NaN or infinity"),
         ({"n_components": 9}, r"n_components=9 is too many: LMNN has at most 8 \(one fewer than"),
         (
@@ -138,7 +138,7 @@ def test_errors_with_a_kernel_name_its_directions():
 @pytest.mark.parametrize("learner", [lw.LMNN, lw.MultiMetricLMNN])
 def test_all_weight_on_held_out_rows(learner):
     X, y = overlapping(40, 2)[0], np.arange(40) % 2
-    _, held_out = split_validation(y, np.array([0, 1]), np.ones(40), 0.2, 1, 0)
+    _, held_out = split_validation(y, np.ones(40), 0.2, 0)
     weights = np.zeros(40)
     weights[held_out] = 1
     with pytest.raises(
@@ -150,9 +150,9 @@ def test_all_weight_on_held_out_rows(learner):
 def test_multi_metric_errors_come_before_clustering(monkeypatch):
     monkeypatch.setattr("sklearn.cluster.KMeans", None)
     X, y = overlapping(9, 2)[0], np.array(["a"] * 5 + ["b"] * 4)
-    with pytest.raises(ValueError, match="Class 'b' has 4 rows, but n_neighbors=4 needs"):
-        lw.MultiMetricLMNN(4, clusters=2).fit(X, y)
-    with pytest.raises(ValueError, match="would hold out 0 of the 5 rows of class 'a'"):
+    with pytest.raises(ValueError, match="n_neighbors=10 is not allowed: there are n_samples = 9"):
+        lw.MultiMetricLMNN(10, clusters=2).fit(X, y)
+    with pytest.raises(ValueError, match="would hold out none of the 9 rows"):
         lw.MultiMetricLMNN(1, clusters=2, validation_fraction=0.05).fit(X, y)
 
 

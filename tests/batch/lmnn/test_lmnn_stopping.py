@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from lmnn_oracles import by_the_formula, loop_objective, overlapping
+from lmnn_oracles import by_the_formula, loop_objective, overlapping, targets_of
 from sklearn.exceptions import ConvergenceWarning
 
 import likewise as lw
@@ -14,7 +14,6 @@ from likewise.batch.lmnn.impostors import LabelledImpostorSearch
 from likewise.batch.lmnn.matrix_problem import LMNNMatrixProblem
 from likewise.batch.lmnn.multi_metric_objective import MultiMetricLargeMargin
 from likewise.batch.lmnn.problem import LMNNProblem
-from likewise.constraints import target_neighbors
 from likewise.objectives import GroupedPairs, LargeMargin
 
 
@@ -50,7 +49,7 @@ def test_steps_to_too_many_impostors_are_reduced(few_pairs, monkeypatch):
 
 def problem_of(X, y):
     """Return the LMNN problem with one target per row."""
-    index = target_neighbors(X, y, 1).ravel()
+    index = np.ravel(targets_of(X, y, 1))
     targets = GroupedPairs(np.arange(len(X)), index, np.arange(len(X) + 1))
     search = LabelledImpostorSearch(y, targets, np.ones(len(X), dtype=bool), 1.0, None)
     objective = LargeMargin(X, targets, GroupedPairs.empty(len(X)), np.ones(len(X)))
@@ -155,7 +154,7 @@ def test_an_interrupt_keeps_the_best_metric(monkeypatch, solver, n_passes):
     assert interrupts.evaluations == at
     assert not model.converged_
     assert model.objective_ == model.history_["objective"].min()
-    targets = target_neighbors(X, y, 3)
+    targets = targets_of(X, y, 3)
     expected = by_the_formula(X, y, targets, model.mahalanobis_matrix())
     assert model.objective_ == pytest.approx(expected, rel=1e-8)
 

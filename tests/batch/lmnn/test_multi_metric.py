@@ -250,7 +250,7 @@ def test_early_stopping(monkeypatch):
     assert model.converged_
     assert errors.index(min(errors)) < len(errors) - 1, "the fit was not stopped early"
     assert min(errors) < errors[-1]
-    train, held_out = split_validation(y, np.array([0, 1]), np.ones(120), 0.3, 1, 0)
+    train, held_out = split_validation(y, np.ones(120), 0.3, 0)
     wrong = 0
     for row in held_out:
         distances = [np.linalg.norm(model.components_[y[j]] @ (X[row] - X[j])) for j in train]
@@ -267,9 +267,9 @@ def test_early_stopping(monkeypatch):
         ({"clusters": "classes"}, "clusters"),
         ({"clusters": 99}, "clusters=99 is not allowed: X has 24 rows"),
         ({"clusters": [0, 1]}, r"clusters has shape \(2,\), but X has 24 rows"),
-        ({"n_neighbors": 12}, "12"),
+        ({"n_neighbors": 24}, "n_neighbors=24 is not allowed: X has 24 rows"),
         ({"push": 1.0}, "push"),
-        ({"validation_fraction": 0.95}, "validation_fraction=0.95 would hold out"),
+        ({"validation_fraction": 0.95}, "validation_fraction=0.95 would leave 1 row of each class"),
     ],
 )
 def test_bad_input(wrong, sentence):

@@ -105,11 +105,11 @@ def test_errors(options, message):
         lw.PLML(**options).fit(*load_iris(return_X_y=True))
 
 
-def test_a_class_of_one_sample_raises():
-    with pytest.raises(
-        ValueError, match=r"^Class 'b' has 1 sample, but PLML needs at least 2 in every"
-    ):
-        lw.PLML().fit([[0.0], [1.0], [2.0], [3.0], [4.0], [9.0]], list("aaaaab"))
+def test_a_class_of_one_sample_is_kept():
+    X, y = [[0.0], [1.0], [2.0], [3.0], [4.0], [9.0]], list("aaaaab")
+    with pytest.warns(UserWarning, match=r"but 1 class has fewer: 'b' \(1 row\)"):
+        model = lw.PLML(n_neighbors=1, n_metrics=2, random_state=0).fit(X, y)
+    assert model.predict([[8.0], [1.4]]).tolist() == ["b", "a"]
 
 
 def test_parameters_set_later_do_not_change_a_fitted_model(data, fitted, tmp_path):

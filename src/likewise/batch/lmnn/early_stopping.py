@@ -9,7 +9,6 @@ from sklearn.utils import check_random_state
 
 from likewise import neighbors
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
-from likewise._runtime.validation import format_value, pluralize
 from likewise.batch.lmnn.preconditioning import CentredData
 
 
@@ -29,32 +28,39 @@ class ValidationSet(NamedTuple):
 
 def split_validation(
     codes: IndexArray,
-    classes: Array,
     weights: FloatArray,
     fraction: float | None,
-    n_neighbors: int,
     random_state: Any,
+    solver: str = "lbfgs",
 ) -> tuple[IndexArray, IndexArray]:
     """Return the row numbers of a stratified random split: training rows, validation rows.
 
-    There are no validation rows if `fraction` is None.
+    There are no validation rows if `fraction` is None. At least one row of each class is a training
+    row.
     """
     if fraction is None:
         return np.arange(len(codes)), np.empty(0, dtype=np.int64)
+    if solver == "projected":
+        raise ValueError(
+            "solver='projected' has no early stopping, but validation_fraction="
+            f"{fraction} asks for it; solver='lbfgs' has."
+        )
     random = check_random_state(random_state)
-    chosen: list[IndexArray] = []
-    for code, label in enumerate(classes):
-        members = np.flatnonzero(codes == code)
-        n_held = round(fraction * len(members))
-        if n_held < 1 or len(members) - n_held <= n_neighbors:
-            raise ValueError(
-                f"validation_fraction={fraction} would hold out {n_held} of the "
-                f"{pluralize(len(members), 'row')} of class {format_value(label)}, but at least 1 "
-                f"must be held out and {n_neighbors + 1} be left for n_neighbors={n_neighbors}."
-            )
-        chosen.append(random.permutation(members)[:n_held])
     held_out = np.zeros(len(codes), dtype=bool)
-    held_out[np.concatenate(chosen)] = True
+    for code in range(int(codes.max()) + 1):
+        members = np.flatnonzero(codes == code)
+        n_held = min(round(fraction * len(members)), len(members) - 1)
+        held_out[random.permutation(members)[:n_held]] = True
+    if not held_out.any():
+        raise ValueError(
+            f"validation_fraction={fraction} would hold out none of the {len(codes)} rows, but at "
+            "least 1 is needed."
+        )
+    if np.bincount(codes[~held_out]).max() < 2:
+        raise ValueError(
+            f"validation_fraction={fraction} would leave 1 row of each class, but at least one "
+            "class needs 2 to learn from."
+        )
     if not weights[~held_out].any():
         raise ValueError(
             f"validation_fraction={fraction} would hold out every row whose sample_weight is not "

@@ -15,7 +15,6 @@ from likewise._runtime.validation import (
     Rule,
     TableLike,
     at_least,
-    check_class_sizes,
     check_labelled,
     check_n_components,
     check_rows,
@@ -25,7 +24,6 @@ from likewise._runtime.validation import (
     non_negative,
     none,
     one_of,
-    pluralize,
     positive,
     strictly_between,
 )
@@ -35,12 +33,18 @@ from likewise.batch._kernel_metric import KernelMetric
 from likewise.batch._kernel_space import KernelSpace
 from likewise.batch.lmnn.early_stopping import ErrorRate, ValidationSet, split_validation
 from likewise.batch.lmnn.impostors import ImpostorSearch
-from likewise.batch.lmnn.matrix_problem import LMNNMatrixProblem
+from likewise.batch.lmnn.matrix_problem import LMNNMatrixProblem, require_all_components
 from likewise.batch.lmnn.memory import require_memory_for_lmnn
 from likewise.batch.lmnn.preconditioning import CentredData, Preconditioner
 from likewise.batch.lmnn.problem import LMNNProblem, best_multiple, penalty_towards
 from likewise.batch.lmnn.projected_subgradient import projected_subgradient
-from likewise.batch.lmnn.targets import LabelSupervision, Selection, Supervision, TripletSupervision
+from likewise.batch.lmnn.targets import (
+    LabelSupervision,
+    Selection,
+    Supervision,
+    TripletSupervision,
+    training_targets,
+)
 from likewise.batch.lmnn.working_set import working_set_lbfgs
 from likewise.constraints import as_triplets
 from likewise.kernels import KERNEL_RULES
@@ -53,9 +57,9 @@ from likewise.solvers import Solution
 class LMNN(KernelMetric):
     r"""Large margin nearest neighbours: a metric for kNN classification, learned from labels.
 
-    Each row has k target neighbours, the nearest rows of its class under the initial metric. They
-    are pulled towards it, and impostors, rows of other classes, are pushed beyond a margin. With
-    squared distances D under ``M = L.T @ L``, LMNN minimises (Eq. 14 of the paper)
+    Each row has k target neighbours, the nearest rows of its class under the initial metric, or
+    known ones. They are pulled towards it, and impostors, rows of other classes, are pushed beyond
+    a margin. With squared distances D under ``M = L.T @ L``, LMNN minimises (Eq. 14 of the paper)
 
     .. math:: \varepsilon(M) = \sum_i c_i \Big[(1-\mu) \sum_{j \rightsquigarrow i} D(i,j)
         + \mu \sum_{j \rightsquigarrow i} \sum_{l:\, y_l \ne y_i}
@@ -67,7 +71,8 @@ class LMNN(KernelMetric):
     Parameters
     ----------
     n_neighbors : int
-        Number of target neighbours k. Use the same k, or one near it, for classification.
+        Number of target neighbours k. Use the same k, or one near it, for classification. Rows of
+        smaller classes have fewer targets, a single row none; it is still an impostor of others.
     push : float
         μ, between 0 and 1: the weight of the push; the pull has weight 1 - μ.
     margin : float
@@ -88,10 +93,7 @@ class LMNN(KernelMetric):
         Number of passes; each further one selects the targets again, by the metric learned so far.
     solver : {"auto", "lbfgs", "projected"}
         "lbfgs" is L-BFGS on L; "auto" chooses it. "projected" is the projected subgradient method
-        on M of the paper's Appendix A, which is much slower. It differs from the paper in four
-        ways: it starts at the best multiple of the initial metric, not at the identity; steps that
-        do not decrease the objective are rejected when the step size is halved; the active set is
-        replaced at each full search, not united with the previous one; it stops by `duality_gap_`.
+        on M of the paper's Appendix A, which is much slower; the page on LMNN says how it differs.
     neighbors : {"auto", "brute", "tree"}
         Search for targets and impostors: by comparing all rows, by trees (faster for many rows of
         two or three features), or by whichever is faster. The result is the same.
@@ -148,8 +150,6 @@ class LMNN(KernelMetric):
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> lmnn = lw.LMNN(n_neighbors=3).fit(X, y)
-    >>> lmnn.transform(X).shape
-    (150, 4)
     >>> bool(lmnn.duality_gap_ <= lmnn.tol)
     True
     """
@@ -218,7 +218,14 @@ class LMNN(KernelMetric):
 
     @fitting
     @single_threaded_blas()
-    def fit(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: TableLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        targets: ArrayLike | None = None,
+    ) -> Self:
         """Learn the metric from labels.
 
         Parameters
@@ -226,9 +233,12 @@ class LMNN(KernelMetric):
         X : array-like of shape (n_samples, n_features)
             Training data.
         y : array-like of shape (n_samples,)
-            Labels of at least two classes, each with more than `n_neighbors` rows.
+            Labels of at least two classes, one of which has two rows.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows as anchors. Rows of weight 0 are still targets and impostors.
+        targets : int array-like of shape (n_pairs, 2), optional
+            Known target neighbours: each pair is a row number and that of a target of this row,
+            with the same label. `n_neighbors` and `n_passes` are then not used to select them.
 
         Returns
         -------
@@ -236,16 +246,11 @@ class LMNN(KernelMetric):
             The fitted metric.
         """
         X, codes, classes = check_labelled(self, X, y)
-        check_class_sizes(codes, classes, self.n_neighbors)
         weights = check_weights(sample_weight, len(X))
-        if self.solver == "projected" and self.validation_fraction is not None:
-            raise ValueError(
-                "solver='projected' has no early stopping, but validation_fraction="
-                f"{self.validation_fraction} asks for it; solver='lbfgs' has."
-            )
         train, held_out = split_validation(
-            codes, classes, weights, self.validation_fraction, self.n_neighbors, self.random_state
+            codes, weights, self.validation_fraction, self.random_state, self.solver
         )
+        pairs = training_targets(targets, codes, classes, train, self.n_neighbors)
         init = self._check_init(len(train), X.shape[1], labelled=True)
         space, rows = self._map_to_space(X[train] if len(held_out) else X, self.budget)
         validation = None
@@ -253,8 +258,8 @@ class LMNN(KernelMetric):
             queries = self._coordinates(X[held_out], space)
             validation = ValidationSet(queries, codes[held_out], codes[train])
         options = (self.n_neighbors, self.margin, self.n_jobs, self.neighbors)
-        supervision = LabelSupervision(codes[train], classes, weights[train], *options)
-        return self._learn(rows, supervision, init, space, X.dtype, self.n_passes, validation)
+        supervision = LabelSupervision(codes[train], weights[train], pairs, *options)
+        return self._learn(rows, supervision, init, space, X.dtype, validation)
 
     @fitting
     @single_threaded_blas()
@@ -280,7 +285,7 @@ class LMNN(KernelMetric):
         supervision = TripletSupervision(as_triplets(triplets, len(X)), len(X), self.n_jobs)
         init = self._check_init(len(X), X.shape[1], labelled=False)
         space, rows = self._map_to_space(X, self.budget)
-        return self._learn(rows, supervision, init, space, X.dtype, n_passes=1)
+        return self._learn(rows, supervision, init, space, X.dtype)
 
     def _learn(
         self,
@@ -289,7 +294,6 @@ class LMNN(KernelMetric):
         init: str | Array,
         space: KernelSpace | None,
         dtype: Any,
-        n_passes: int,
         validation: ValidationSet | None = None,
     ) -> Self:
         """Minimise pass by pass; each further pass selects the targets again."""
@@ -300,7 +304,7 @@ class LMNN(KernelMetric):
         def attributes(L: Array) -> dict[str, Any]:
             return {**kernel_state, "components_": (L * data.scale).astype(dtype)}
 
-        for pass_number in range(n_passes):
+        for pass_number in range(1 if supervision.fixed else self.n_passes):
             if pass_number:
                 selection = supervision.select_targets(data.transform(L, self.n_jobs))
             objective = selection.objective(data.X, self.push, self.margin, self.n_jobs)
@@ -390,11 +394,6 @@ class LMNN(KernelMetric):
         columns = "directions that the kernel spans" if in_space else "features of X"
         arguments = ("LMNN", init, self.n_components, X, supervision.codes)
         L = initial_components(*arguments, columns=columns, n_jobs=self.n_jobs)
-        if self.solver == "projected" and len(L) < L.shape[1]:
-            by_init = f"init with {pluralize(len(L), 'row')}"
-            asking = f"n_components={self.n_components}" if self.n_components else by_init
-            raise ValueError(
-                f"solver='projected' learns all {L.shape[1]} components, but {asking} asks for "
-                "fewer; solver='lbfgs' can."
-            )
+        if self.solver == "projected":
+            require_all_components(L, self.n_components)
         return L

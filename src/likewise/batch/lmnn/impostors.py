@@ -45,7 +45,7 @@ class LabelledImpostorSearch:
     codes : int array of shape (n_samples,)
         The class of each row.
     targets : GroupedPairs
-        One group per row.
+        One group per row, which may be empty.
     active : bool array of shape (n_samples,)
         The anchors whose weight is not 0.
     margin : float
@@ -71,8 +71,11 @@ class LabelledImpostorSearch:
         self, Z: Array, target_sqdist: FloatArray, slack: float
     ) -> tuple[GroupedPairs, FloatArray]:
         """Search the rows of other classes within the radius of the farthest target."""
-        farthest = np.maximum.reduceat(target_sqdist, self.targets.indptr[:-1])
-        sqradius = np.where(self.active, (self.margin + farthest) * (1 + slack), 0.0)
+        starts, with_targets = self.targets.indptr[:-1], np.diff(self.targets.indptr) > 0
+        sqradius = np.zeros(len(self.codes))
+        farthest = np.maximum.reduceat(target_sqdist, starts[with_targets])
+        sqradius[with_targets] = (self.margin + farthest) * (1 + slack)
+        sqradius[~self.active] = 0.0
         try:
             rows, cols, sqdist = self._search(Z, sqradius)
         except MemoryError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -14,13 +13,15 @@ from likewise._numerics.centring import centred, robust_centre
 from likewise._numerics.products import map_rows
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.threads import run_blocks
-from likewise.constraints import target_neighbors
+from likewise.constraints._from_labels import nearest_of_own_class
 from likewise.neighbors import nearest
 from likewise.objectives.label_energies import (
     BLOCK_VALUES,
     SquaredDistances,
     label_energies,
     sort_by_class,
+    targets_by_class,
+    values_by_row,
 )
 
 
@@ -77,10 +78,9 @@ class LocalMetrics:
         self, X: Array, class_start: IndexArray, n_neighbors: int, push: float, margin: float
     ) -> FloatArray:
         """Return the energies if the training rows are sorted by class."""
-        ranges = list(pairwise(class_start))
-        targets = np.stack([self._targets(X, *part, n_neighbors) for part in ranges], axis=1)
+        targets = targets_by_class(X, self.rows, class_start, n_neighbors, self.n_jobs)
         metrics, to_targets = self._cluster_metrics(n_neighbors)
-        energies = np.empty((len(X), len(ranges)))
+        energies = np.empty((len(X), len(class_start) - 1))
 
         def block(start: int, stop: int) -> None:
             queries, chosen = centred(X[start:stop], self._centre), targets[start:stop]
@@ -118,14 +118,10 @@ class LocalMetrics:
             clusters=self.clusters[order],
         )
 
-    def _targets(self, X: Array, start: int, stop: int, n_neighbors: int) -> IndexArray:
-        """Return the Euclidean nearest of some of the rows, those of one class."""
-        return start + nearest(X, self.rows[start:stop], n_neighbors, n_jobs=self.n_jobs)[1]
-
     def _cluster_metrics(self, n_neighbors: int) -> tuple[list[_ClusterMetric], FloatArray]:
         """Return the metrics, and the squared distances of the rows to their targets."""
-        targets = target_neighbors(self.rows, self.codes, n_neighbors, n_jobs=self.n_jobs).ravel()
-        anchors = np.repeat(np.arange(len(self.rows)), n_neighbors)
+        pairs = nearest_of_own_class(self.rows, self.codes, n_neighbors, n_jobs=self.n_jobs)
+        anchors, targets = np.ascontiguousarray(pairs.T)
         metrics, to_targets = [], np.empty(len(targets))
         rows = centred(self.rows.astype(np.float64), self._centre)
         for cluster, L in enumerate(self.components.astype(np.float64)):
@@ -137,7 +133,7 @@ class LocalMetrics:
             members = np.flatnonzero(self.clusters == cluster)
             to_members = SquaredDistances(Z[members])
             metrics.append(_ClusterMetric(L, members, to_members, SquaredDistances(Z)))
-        return metrics, to_targets.reshape(-1, n_neighbors)
+        return metrics, values_by_row(pairs, to_targets, (len(self.rows), n_neighbors))
 
     @cached_property
     def _centre(self) -> Array:

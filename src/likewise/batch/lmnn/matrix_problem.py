@@ -6,6 +6,7 @@ import numpy as np
 
 from likewise._numerics.products import map_rows
 from likewise._runtime.arrays import Array
+from likewise._runtime.validation import pluralize
 from likewise.batch.lmnn.problem import LMNNProblem
 from likewise.batch.lmnn.projected_subgradient import ValueAndBound
 from likewise.metric import canonical_components, nearest_psd
@@ -68,3 +69,14 @@ class LMNNMatrixProblem:
             value += self.problem.penalty.value(M)
             gradient = gradient + self.problem.penalty.gradient(M)
         return value, np.asarray(gradient)
+
+
+def require_all_components(L: Array, n_components: int | None) -> None:
+    """Raise if the initial L has fewer rows than columns, which no M can be limited to."""
+    if len(L) < L.shape[1]:
+        by_init = f"init with {pluralize(len(L), 'row')}"
+        asking = f"n_components={n_components}" if n_components else by_init
+        raise ValueError(
+            f"solver='projected' learns all {L.shape[1]} components, but {asking} asks for fewer; "
+            "solver='lbfgs' can."
+        )

@@ -15,7 +15,6 @@ from likewise._runtime.validation import (
     Rule,
     TableLike,
     at_least,
-    check_class_sizes,
     check_labelled,
     check_rows,
     check_weights,
@@ -56,7 +55,8 @@ class MultiMetricLMNN(NeighborVoter):
     Parameters
     ----------
     n_neighbors : int
-        Number of target neighbours of each row, and of neighbours that vote.
+        Number of target neighbours of each row, and of neighbours that vote. Rows of smaller
+        classes have fewer targets, a single row none.
     clusters : "class", int or array of shape (n_samples,)
         One metric per class, as in most of the paper's experiments; per cluster of k-means with
         this number of clusters; or per distinct value of an array.
@@ -158,7 +158,7 @@ class MultiMetricLMNN(NeighborVoter):
         X : array-like of shape (n_samples, n_features)
             Training data.
         y : array-like of shape (n_samples,)
-            Labels of at least two classes, each with more than `n_neighbors` rows.
+            Labels of at least two classes, one of which has two rows.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows as anchors.
 
@@ -168,10 +168,10 @@ class MultiMetricLMNN(NeighborVoter):
             The fitted classifier.
         """
         X, codes, classes = check_labelled(self, X, y)
-        check_class_sizes(codes, classes, self.n_neighbors)
+        self._wanted(self.n_neighbors, len(X))
         weights = check_weights(sample_weight, len(X))
         train, held_out = split_validation(
-            codes, classes, weights, self.validation_fraction, self.n_neighbors, self.random_state
+            codes, weights, self.validation_fraction, self.random_state
         )
         clusters = self._assign_clusters(X, codes)
         n_clusters = int(clusters.max()) + 1
@@ -232,8 +232,8 @@ class MultiMetricLMNN(NeighborVoter):
         data = CentredData.from_rows(X[train]).with_scale(single.scale_)
         supervision = LabelSupervision(
             train_codes,
-            attributes["classes_"],
             weights[train],
+            None,
             self.n_neighbors,
             self.margin,
             self.n_jobs,

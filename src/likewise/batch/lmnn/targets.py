@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise.batch.lmnn.impostors import FixedImpostors, ImpostorSearch, LabelledImpostorSearch
-from likewise.constraints import Triplets, target_neighbors
+from likewise.constraints import Triplets
+from likewise.constraints._class_sizes import check_class_sizes
+from likewise.constraints._from_labels import nearest_of_own_class
+from likewise.constraints._tuples import as_targets
 from likewise.neighbors._arguments import Algorithm
 from likewise.objectives import GroupedPairs, LargeMargin
 
@@ -34,39 +38,66 @@ class Supervision(Protocol):
         """The class of each row, or None if there are no labels."""
         ...
 
+    @property
+    def fixed(self) -> bool:
+        """Whether the targets do not depend on distances."""
+        ...
+
     def select_targets(self, Z: Array) -> Selection:
         """Select the target neighbours by the distances of the transformed rows Z."""
         ...
 
 
 class LabelSupervision:
-    """The targets of a row are its nearest rows of the same class, impostors are of the others."""
+    """Targets are the nearest rows of the same class, or given ones; impostors are of the others.
+
+    Parameters
+    ----------
+    codes : int array of shape (n_samples,)
+        The class of each row.
+    weights : array of shape (n_samples,)
+        The weight of each row as an anchor.
+    targets : int array of shape (n_pairs, 2) or None
+        Rows and their target neighbours, sorted by row; None selects them by distance.
+    n_neighbors : int
+        The number of targets to select; in smaller classes all other rows are.
+    margin : float
+    n_jobs : int or None
+    algorithm : {"auto", "brute", "tree"}
+        How the searches are done.
+    """
 
     def __init__(
         self,
         codes: IndexArray,
-        classes: Array,
         weights: FloatArray,
+        targets: IndexArray | None,
         n_neighbors: int,
         margin: float,
         n_jobs: int | None,
         algorithm: Algorithm = "auto",
     ) -> None:
-        self.codes, self.labels, self.weights = codes, classes[codes], weights
-        self.n_neighbors = n_neighbors
+        self.codes, self.weights, self.targets = codes, weights, targets
+        self.fixed, self.n_neighbors = targets is not None, n_neighbors
         self.margin, self.n_jobs, self.algorithm = margin, n_jobs, algorithm
 
     def select_targets(self, Z: Array) -> Selection:
-        """Select the nearest rows of the same class: one group per row."""
-        index = target_neighbors(
-            Z, self.labels, self.n_neighbors, algorithm=self.algorithm, n_jobs=self.n_jobs
-        )
-        n_samples, k = index.shape
-        targets = GroupedPairs(
-            np.repeat(np.arange(n_samples), k),
-            np.ascontiguousarray(index.ravel()),
-            np.arange(0, n_samples * k + 1, k),
-        )
+        """Select the nearest rows of the same class, unless there are given targets.
+
+        There is one group per row. It is empty if the row has no target.
+        """
+        pairs = self.targets
+        if pairs is None:
+            pairs = nearest_of_own_class(
+                Z, self.codes, self.n_neighbors, algorithm=self.algorithm, n_jobs=self.n_jobs
+            )
+        rows, cols = np.ascontiguousarray(pairs.T)
+        if not self.weights[rows].any():
+            raise ValueError(
+                "No row whose sample_weight is not 0 has a target neighbour, but at least one is "
+                "needed to learn from."
+            )
+        targets = GroupedPairs.from_sorted(rows, len(self.codes), rows, cols)
         search = LabelledImpostorSearch(
             self.codes, targets, self.weights > 0, self.margin, self.n_jobs, self.algorithm
         )
@@ -77,6 +108,7 @@ class TripletSupervision:
     """Each distinct pair (anchor, positive) is a group, with the negatives of its triplets."""
 
     codes: None = None
+    fixed = True
 
     def __init__(self, triplets: Triplets, n_samples: int, n_jobs: int | None) -> None:
         self.n_jobs = n_jobs
@@ -96,3 +128,24 @@ class TripletSupervision:
         """Return the pairs of the triplets, whatever Z is."""
         weights = np.ones(len(self.targets))
         return Selection(self.targets, weights, FixedImpostors(self.impostors, self.n_jobs))
+
+
+def training_targets(
+    given: ArrayLike | None,
+    codes: IndexArray,
+    classes: Array,
+    train: IndexArray,
+    n_neighbors: int,
+) -> IndexArray | None:
+    """Return the given target pairs among the rows `train`, numbered within them.
+
+    If no targets are given, return None, and warn of classes with too few rows to select
+    `n_neighbors` of them.
+    """
+    if given is None:
+        check_class_sizes(codes[train], classes, n_neighbors)
+        return None
+    place = np.full(len(codes), -1)
+    place[train] = np.arange(len(train))
+    pairs = place[as_targets(given, codes)]
+    return pairs[(pairs >= 0).all(axis=1)]

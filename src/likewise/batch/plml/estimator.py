@@ -18,7 +18,6 @@ from likewise._runtime.validation import (
     at_least,
     check_labelled,
     check_rows,
-    format_value,
     n_jobs_rule,
     non_negative,
 )
@@ -147,7 +146,7 @@ class PLML(NeighborVoter):
         X : array-like of shape (n_samples, n_features)
             Training data.
         y : array-like of shape (n_samples,)
-            Labels of at least two classes, each with at least two samples.
+            Labels of at least two classes, one of which has two samples.
 
         Returns
         -------
@@ -161,14 +160,9 @@ class PLML(NeighborVoter):
                 f"n_metrics={self.n_metrics} is too many: X has {len(X)} samples to cluster."
             )
         counts = np.bincount(codes)
-        if counts.min() < 2:
-            raise ValueError(
-                f"Class {format_value(classes[counts.argmin()])} has 1 sample, but PLML needs at "
-                "least 2 in every class."
-            )
-        n_same = min(_N_SAME, int(counts.min()) - 1)
+        n_same = min(_N_SAME, max(1, int(counts.max()) - 1))
         n_different = min(_N_DIFFERENT, len(X) - int(counts.max()))
-        chosen = triplets(X, codes, n_same, n_different, n_jobs=self.n_jobs)
+        chosen = triplets(X, classes[codes], n_same, n_different, n_jobs=self.n_jobs)
         centre, scale = X.mean(axis=0, dtype=np.float64), rms_scale(X)
         rows = np.ascontiguousarray((X - centre) / scale)
         with single_threaded_blas():
