@@ -97,7 +97,7 @@ class Iterate:
         G, U, root_weight = self.gradient, self._U, self._root_weight
         n_active, n_features = U.shape
         if n_active == 0:
-            return np.negative(G)
+            return np.asarray(-G)
         if n_active <= min(_MAX_DENSE, n_features**2):
             # Woodbury: as many equations as there are active constraints.
             system = np.square(U @ U.T) * np.outer(root_weight, root_weight)
