@@ -148,6 +148,30 @@ def test_batch_learns_only_from_losses_above_beta():
     assert model.update_bound_ == np.inf
 
 
+def test_batch_stops_when_passes_no_longer_decrease_the_losses():
+    random = np.random.default_rng(0)
+    X, pairs = random.normal(size=(60, 4)), random.integers(60, size=(300, 2))
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    same = random.random(len(pairs)) < 0.5  # no metric separates random judgements
+    fitted = {"random_state": 0, "max_iter": 400}
+    with pytest.warns(ConvergenceWarning, match="n_iter_no_change"):
+        stopped = lw.POLA(**fitted).fit_pairs(X, pairs, same)
+    assert 5 < stopped.n_iter_ < 100
+    totals, losses = [], 0.0
+    for n_iter in range(1, stopped.n_iter_ + 1):
+        model = lw.POLA(random_state=0, max_iter=n_iter, n_iter_no_change=None)
+        with pytest.warns(ConvergenceWarning):
+            model.fit_pairs(X, pairs, same)
+        totals.append(model.cumulative_loss_ - losses)
+        losses = model.cumulative_loss_
+    progress = [total < 0.99 * min(totals[:k], default=np.inf) for k, total in enumerate(totals)]
+    assert not any(progress[-5:])
+    assert all(any(progress[k : k + 5]) for k in range(len(progress) - 5))
+    np.testing.assert_array_equal(stopped.components_, model.components_)
+    with pytest.warns(ConvergenceWarning, match="after pass 400"):
+        lw.POLA(**fitted, n_iter_no_change=None).fit_pairs(X, pairs, same)
+
+
 def test_batch_stops_on_equal_points_marked_dissimilar():
     X = np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 1.0]])
     with pytest.warns(ConvergenceWarning, match="loss of 2"):
@@ -333,6 +357,7 @@ def assert_equal_bits(found, expected):
         ({"beta": 0.0}, "beta=0.0"),
         ({"beta": 1.0}, "beta=1.0"),
         ({"max_iter": 0}, "max_iter=0"),
+        ({"n_iter_no_change": 0}, "n_iter_no_change=0"),
         ({"scale": 0.0}, "scale=0.0"),
     ],
 )

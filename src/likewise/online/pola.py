@@ -25,6 +25,8 @@ from likewise.kernels import KERNEL_RULES
 from likewise.online._kernel_learner import KernelMetricLearner
 from likewise.online._pair_state import Projection
 
+_LEAST_DECREASE = 0.01  # of the sum of the losses, in a pass that makes progress
+
 
 class POLA(KernelMetricLearner):
     r"""Pseudo-metric online learning algorithm (POLA), from similar and dissimilar pairs.
@@ -73,6 +75,9 @@ class POLA(KernelMetricLearner):
         Maximum number of passes of `fit` and `fit_pairs` over the pairs. With ``relaxation=0`` a
         loss above `beta` after the last pass causes a warning. With a larger relaxation, for pairs
         that are not separable, it is the length of training.
+    n_iter_no_change : int, optional
+        `fit` and `fit_pairs` also stop after this many passes in a row that did not decrease the
+        sum of the losses by 1 %, as happens where no metric separates the pairs. None disables it.
     scale : "auto" or float
         Factor that differences (with a kernel: in feature space) are multiplied by internally,
         since the margin 1 fixes a scale. "auto" makes the median squared length of the similar
@@ -124,6 +129,7 @@ class POLA(KernelMetricLearner):
         ),
         "beta": Rule("a number above 0 and below 1", lambda v: positive().holds(v) and v < 1),
         "max_iter": at_least(1),
+        "n_iter_no_change": either(none(), at_least(1)),
         "scale": either(one_of("auto"), positive()),
         "memory": at_least(1),
         "n_pairs": either(none(), at_least(1)),
@@ -142,6 +148,7 @@ class POLA(KernelMetricLearner):
         tol: float = 1e-5,
         beta: float = 0.1,
         max_iter: int = 100,
+        n_iter_no_change: int | None = 5,
         scale: str | float = "auto",
         memory: int = 5,
         n_pairs: int | None = None,
@@ -156,6 +163,7 @@ class POLA(KernelMetricLearner):
         self.tol = tol
         self.beta = beta
         self.max_iter = max_iter
+        self.n_iter_no_change = n_iter_no_change
         self.scale = scale
         self.memory = memory
         self.n_pairs = n_pairs
@@ -178,11 +186,15 @@ class POLA(KernelMetricLearner):
         """Pass over the pairs until none of them has a loss above `beta`."""
         self._state = self._reset(X.shape[1], (X, pairs))
         worst, settled, self.n_iter_ = 0.0, False, 0
-        while self.n_iter_ < self.max_iter and not settled:
+        least, n_stale, patience = np.inf, 0, self.n_iter_no_change or self.max_iter
+        while self.n_iter_ < self.max_iter and not settled and n_stale < patience:
             order = random.permutation(len(pairs)) if self.shuffle else np.arange(len(pairs))
             shuffled = Pairs(pairs.index[order], pairs.same[order])
             updates = self.n_updates_
-            worst = float(self._learn_pairs(X, shuffled, min_loss=self.beta).max(initial=0.0))
+            losses = self._learn_pairs(X, shuffled, min_loss=self.beta)
+            worst, total = float(losses.max(initial=0.0)), float(losses.sum())
+            n_stale = 0 if total < (1 - _LEAST_DECREASE) * least else n_stale + 1
+            least = min(least, total)
             self.n_iter_ += 1
             # A pass without updates has evaluated every pair with the final model.
             settled = self.n_updates_ == updates
@@ -193,7 +205,7 @@ class POLA(KernelMetricLearner):
             warn_user(
                 f"POLA stopped after pass {self.n_iter_} with a loss of "
                 f"{worst:.3g} on some pair, above beta={self.beta:g}: the pairs may not be "
-                "separable, or need a larger max_iter.",
+                "separable, or need a larger max_iter or n_iter_no_change.",
                 ConvergenceWarning,
             )
         return self
