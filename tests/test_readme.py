@@ -3,10 +3,12 @@
 import re
 import shlex
 import tomllib
+from inspect import isclass
 from pathlib import Path
 
 import click
 import pytest
+from sklearn.base import BaseEstimator
 
 import likewise as lw
 from likewise import evaluation
@@ -47,7 +49,8 @@ def assert_command_exists(command):
 
 
 def public_estimators():
-    return {name for name in lw.__all__ if isinstance(getattr(lw, name), type)}
+    classes = {name: value for name in lw.__all__ if isclass(value := getattr(lw, name))}
+    return {name for name, value in classes.items() if issubclass(value, BaseEstimator)}
 
 
 @pytest.mark.parametrize("code", blocks(README, "python"))

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from likewise import datasets as datasets
     from likewise import energy as energy
     from likewise import evaluation as evaluation
+    from likewise import exceptions as exceptions
     from likewise import kernels as kernels
     from likewise import knn as knn
     from likewise import losses as losses
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
         Whitening,
     )
     from likewise.energy import EnergyClassifier
+    from likewise.exceptions import DegenerateMetricWarning, OverfitWarning
     from likewise.knn import MetricKNN
     from likewise.online import (
         AROW,
@@ -84,6 +86,7 @@ else:
                 "Whitening",
             ],
             "energy": ["EnergyClassifier"],
+            "exceptions": ["DegenerateMetricWarning", "OverfitWarning"],
             "knn": ["MetricKNN"],
             "online": [
                 "AROW",
@@ -105,6 +108,7 @@ else:
             "datasets",
             "energy",
             "evaluation",
+            "exceptions",
             "kernels",
             "knn",
             "losses",
@@ -138,11 +142,13 @@ __all__ = [
     "RCA",
     "ComposedMetric",
     "DMLEig",
+    "DegenerateMetricWarning",
     "DoubletSVM",
     "EnergyClassifier",
     "Euclidean",
     "MetricKNN",
     "MultiMetricLMNN",
+    "OverfitWarning",
     "PAMetric",
     "Perceptron",
     "SecondOrderPerceptron",

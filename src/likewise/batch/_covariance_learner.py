@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
+from likewise._runtime.arrays import Array, IndexArray
 from likewise._runtime.validation import at_least, between, either, none, one_of
 from likewise.base import MetricLearner
+from likewise.batch._scatter import whitener
 
 
 class CovarianceLearner(MetricLearner):
@@ -24,3 +26,16 @@ class CovarianceLearner(MetricLearner):
     ) -> None:
         self.n_components = n_components
         self.shrinkage = shrinkage
+
+    def _whitener(
+        self, X: Array, means: Array, groups: IndexArray, n_axes: int | None = None
+    ) -> Array:
+        """Return the whitening map of the covariance within groups; see `whitener`."""
+        return whitener(
+            X,
+            means,
+            groups,
+            shrinkage=self.shrinkage,
+            n_axes=n_axes,
+            feature_names=getattr(self, "feature_names_in_", None),
+        )

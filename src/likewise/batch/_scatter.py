@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from scipy.linalg import eigh, svd
 
 from likewise._numerics.centring import robust_centre
 from likewise._runtime.arrays import Array, IndexArray
 from likewise._runtime.memory import require_memory
 from likewise._runtime.threads import run_blocks, single_threaded_blas
+from likewise._runtime.validation import warn_user
+from likewise.exceptions import DegenerateMetricWarning
 from likewise.metric import canonical_form
 
 _BLOCK_ROWS = 1 << 14
+_MAX_NAMED = 10  # columns in a warning
+_CONSTANT_SPREAD = 1e-20  # of the median spread: a smaller one counts as constant
+_TINY_SPREAD = 1e-6  # of the median spread: a smaller one dominates the metric, with a warning
+_UNCERTAIN_EIGENVALUE = 1e-8  # of the largest: a smaller one is computed from the rows
 
 
 def group_means(X: Array, groups: IndexArray) -> Array:
@@ -65,12 +73,14 @@ def whitener(
     shrinkage: float | Literal["auto"] | None = None,
     n_axes: int | None = None,
     n_jobs: int | None = None,
+    feature_names: ArrayLike | None = None,
 ) -> Array:
     """Return the canonical L with ``L.T @ L`` the (pseudo-)inverse of the covariance within groups.
 
     Features are standardised first, so that the numerical rank does not depend on their units.
     Directions whose variance is within the rounding error of the data, and constant features, get
-    weight zero. L is zero if no group varies.
+    weight zero. L is zero if no group varies. Features that vary far less than most, and therefore
+    get a very large weight, are named in a `DegenerateMetricWarning`.
 
     Parameters
     ----------
@@ -86,6 +96,8 @@ def whitener(
         Keep that many directions of largest variance; None keeps all.
     n_jobs : int, optional
         Threads; None uses all cores.
+    feature_names : array-like of shape (n_features,), optional
+        For the warning; None numbers the columns.
 
     Returns
     -------
@@ -102,15 +114,21 @@ def whitener(
     if not -300 < exponent < 300:
         # Squares would overflow or underflow; scaling by a power of two is exact.
         scale = 2.0**exponent
-        options: dict[str, Any] = {"shrinkage": shrinkage, "n_axes": n_axes, "n_jobs": n_jobs}
+        options: dict[str, Any] = {
+            "shrinkage": shrinkage,
+            "n_axes": n_axes,
+            "n_jobs": n_jobs,
+            "feature_names": feature_names,
+        }
         return whitener(X / scale, means / scale, groups, **options) / scale
     rounding = rounding_errors(X)
     if not shrinkage and len(X) < X.shape[1]:
-        values, axes, inverse_stds = _principal_axes_by_svd(X, means, groups, rounding)
+        values, axes, stds, inverse_stds = _principal_axes_by_svd(X, means, groups, rounding)
     else:
-        values, axes, inverse_stds = _principal_axes(
+        values, axes, stds, inverse_stds = _principal_axes(
             X, means, groups, rounding, shrinkage or 0.0, n_jobs
         )
+    _warn_of_tiny_spreads(stds, rounding, feature_names)
     from_rounding = np.square(axes) @ np.square(rounding * inverse_stds)
     kept = values > values.max() * len(inverse_stds) * np.finfo(np.float64).eps + from_rounding
     if n_axes is not None:
@@ -126,10 +144,11 @@ def _principal_axes(
     rounding: Array,
     shrinkage: float | Literal["auto"],
     n_jobs: int | None,
-) -> tuple[Array, Array, Array]:
-    """Return the principal variances and axes of the standardised features, and 1/std of each."""
+) -> tuple[Array, Array, Array, Array]:
+    """Return principal variances and axes of the standardised features, and std and 1/std."""
     C = covariance(X, means, groups, n_jobs)
-    inverse_stds = _inverse_stds(np.sqrt(np.diag(C)), rounding)
+    stds = np.sqrt(np.diag(C))
+    inverse_stds = _inverse_stds(stds, rounding)
     correlation = C * inverse_stds * inverse_stds[:, None]
     if shrinkage == "auto":
         shrinkage = ledoit_wolf(X, means, groups, correlation, inverse_stds)
@@ -139,7 +158,49 @@ def _principal_axes(
         correlation = (1 - shrinkage) * correlation + shrinkage * variances
     with single_threaded_blas():
         values, vectors = eigh(correlation)
-    return values, vectors.T, inverse_stds
+    axes = np.ascontiguousarray(vectors.T)
+    if not shrinkage:
+
+        def standardised(start: int, stop: int, directions: Array) -> Array:
+            centred = X[start:stop] - means[groups[start:stop]]
+            return np.asarray(centred @ (directions * inverse_stds).T / np.sqrt(len(X)))
+
+        recompute_small_eigenvalues(values, axes, len(X), standardised)
+    return values, axes, stds, inverse_stds
+
+
+def recompute_small_eigenvalues(
+    values: Array, axes: Array, n_rows: int, mapped: Callable[[int, int, Array], Array]
+) -> None:
+    """Replace the small eigenvalues of ``C = ZᵀZ``, and their axes, by those of the rows Z.
+
+    Rounding changes C, relative to its largest eigenvalue, by some δ of about ``√n ε``, and
+    eigenvalues by as much: whether a small one is zero cannot be seen from C. But the eigenvectors
+    of all eigenvalues below τ span a space that is tilted towards the direction of an eigenvalue
+    λ > τ by an angle of at most about δ/λ, which adds no more than ``δ²/τ`` to the squares of the
+    rows along it. With τ = 1e-8 that is below ε for δ ≤ 1e-12.
+
+    Parameters
+    ----------
+    values, axes : arrays of shape (n,) and (n, n_features)
+        Eigenvalues in ascending order and eigenvectors as rows; updated.
+    n_rows : int
+        Number of rows of Z.
+    mapped : callable
+        Returns ``Z[start:stop] @ directions.T`` for `start`, `stop` and `directions`.
+    """
+    small = np.flatnonzero(values < _UNCERTAIN_EIGENVALUE * values[-1])
+    if not len(small):
+        return
+    directions = axes[small]
+    blocks = run_blocks(lambda a, b: mapped(a, b, directions), n_rows, _BLOCK_ROWS)
+    with single_threaded_blas():
+        _, roots, rotation = svd(np.concatenate(blocks), full_matrices=False)
+        # With fewer rows than small eigenvalues, the first ones are zero.
+        values[small] = 0.0
+        found = small[len(small) - len(roots) :]
+        values[found] = np.square(roots[::-1])
+        axes[found] = rotation[::-1] @ directions
 
 
 def ledoit_wolf(
@@ -162,16 +223,46 @@ def ledoit_wolf(
 
 def _principal_axes_by_svd(
     X: Array, means: Array, groups: IndexArray, rounding: Array
-) -> tuple[Array, Array, Array]:
+) -> tuple[Array, Array, Array, Array]:
     """Return the same for n_samples < n_features, where the covariance is larger than the data."""
     require_memory(8 * 6 * X.size, f"Finding the axes of {len(X)} samples of {X.shape[1]} features")
     centred = (X - means[groups]) / np.sqrt(len(X))
-    inverse_stds = _inverse_stds(np.linalg.norm(centred, axis=0), rounding)
+    stds = np.linalg.norm(centred, axis=0)
+    inverse_stds = _inverse_stds(stds, rounding)
     with single_threaded_blas():
         _, roots, axes = svd(centred * inverse_stds, full_matrices=False)
-    return np.square(roots), axes, inverse_stds
+    return np.square(roots), axes, stds, inverse_stds
 
 
 def _inverse_stds(stds: Array, rounding: Array) -> Array:
-    """Return 1/std of each feature, 0 if it varies no more than its rounding error."""
-    return np.divide(1.0, stds, out=np.zeros_like(stds), where=stds > rounding)
+    """Return 1/std of each feature, 0 if it is constant up to rounding or next to the others."""
+    varies = (stds > rounding) & (stds > _CONSTANT_SPREAD * _median_std(stds, rounding))
+    return np.divide(1.0, stds, out=np.zeros_like(stds), where=varies)
+
+
+def _median_std(stds: Array, rounding: Array) -> float:
+    """Return the median spread of the features that vary."""
+    varying = stds[stds > rounding]
+    return float(np.median(varying)) if len(varying) else 0.0
+
+
+def _warn_of_tiny_spreads(
+    stds: Array, rounding: Array, feature_names: ArrayLike | None = None
+) -> None:
+    median = _median_std(stds, rounding)
+    tiny = np.flatnonzero((stds > rounding) & (stds < _TINY_SPREAD * median))
+    if not len(tiny):
+        return
+    names = range(len(stds)) if feature_names is None else np.asarray(feature_names)
+    shown = [f"{names[j]!s} ({stds[j]:.1g})" for j in tiny[:_MAX_NAMED]]
+    if len(tiny) > _MAX_NAMED:
+        shown.append(f"{len(tiny) - _MAX_NAMED} more")
+    one = len(tiny) == 1
+    warn_user(
+        f"{'A feature varies' if one else f'{len(tiny)} features vary'} far less than the others, "
+        f"whose median standard deviation is {median:.1g}: {'column' if one else 'columns'} "
+        f"{', '.join(shown)}. A standard deviation below {_CONSTANT_SPREAD:g} of the median counts "
+        "as zero; any other makes the weight as large as it is small. Remove features that are "
+        "only noise.",
+        DegenerateMetricWarning,
+    )

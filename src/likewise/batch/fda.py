@@ -16,7 +16,7 @@ from likewise._runtime.validation import (
 )
 from likewise.base import fitting
 from likewise.batch._covariance_learner import CovarianceLearner
-from likewise.batch._scatter import group_means, rounding_errors, whitener
+from likewise.batch._scatter import group_means, rounding_errors
 from likewise.metric import with_positive_peaks
 
 _EPS = np.finfo(np.float64).eps
@@ -95,7 +95,7 @@ class FDA(CovarianceLearner):
             "FDA", self.n_components, most, "one fewer than classes, and no more than features"
         )
         means = group_means(X, codes)
-        within_whitener = whitener(X, means, codes, shrinkage=self.shrinkage)
+        within_whitener = self._whitener(X, means, codes)
         if not within_whitener.any():
             raise ValueError(
                 "The samples of each class are equal, but FDA needs two different ones in a class."

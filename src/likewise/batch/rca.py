@@ -19,7 +19,7 @@ from likewise._runtime.validation import (
 )
 from likewise.base import fitting
 from likewise.batch._covariance_learner import CovarianceLearner
-from likewise.batch._scatter import group_means, whitener
+from likewise.batch._scatter import group_means
 from likewise.constraints import Pairs, as_pairs, chunks_from_pairs, pairs_from_chunks
 from likewise.metric import with_positive_peaks
 
@@ -139,7 +139,7 @@ class RCA(CovarianceLearner):
         X, groups = X[grouped], np.unique(groups[grouped], return_inverse=True)[1]
         if not len(X):
             raise ValueError("Every group has one sample, but RCA needs a group with two or more.")
-        components = whitener(X, group_means(X, groups), groups, shrinkage=self.shrinkage)
+        components = self._whitener(X, group_means(X, groups), groups)
         if not components.any():
             raise ValueError(
                 "The samples of each group are equal, but RCA needs two different ones in a group."

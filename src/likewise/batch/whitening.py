@@ -9,7 +9,7 @@ import numpy as np
 from likewise._runtime.validation import TableLike, check_n_components, check_rows
 from likewise.base import fitting
 from likewise.batch._covariance_learner import CovarianceLearner
-from likewise.batch._scatter import group_means, whitener
+from likewise.batch._scatter import group_means
 
 
 class Whitening(CovarianceLearner):
@@ -72,13 +72,8 @@ class Whitening(CovarianceLearner):
         X = check_rows(self, X, reset=True, min_rows=2)
         check_n_components("Whitening", self.n_components, X.shape[1], "the features of X")
         one_group = np.zeros(len(X), dtype=np.int64)
-        components = whitener(
-            X,
-            group_means(X, one_group),
-            one_group,
-            shrinkage=self.shrinkage,
-            n_axes=self.n_components,
-        )
+        means = group_means(X, one_group)
+        components = self._whitener(X, means, one_group, n_axes=self.n_components)
         if not components.any():
             raise ValueError("All rows of X are equal, but Whitening needs two different rows.")
         return self._keep(components[: self.n_components], X.dtype)

@@ -180,7 +180,8 @@ class ITML(PairLearner):
             return np.eye(n_features)
         if isinstance(self.prior, str):
             one_group = np.zeros(len(X), dtype=np.int64)
-            root = whitener(X, group_means(X, one_group), one_group)
+            names = getattr(self, "feature_names_in_", None)
+            root = whitener(X, group_means(X, one_group), one_group, feature_names=names)
             rank = int(np.count_nonzero(root.any(axis=1)))
             if rank < n_features:
                 raise ValueError(

@@ -17,6 +17,7 @@ from likewise._runtime.threads import run_blocks, single_threaded_blas
 from likewise._runtime.validation import between, positive
 from likewise.batch._initialisation import rms_scale
 from likewise.batch._pair_learner import PairLearner
+from likewise.batch._scatter import recompute_small_eigenvalues
 from likewise.constraints import Pairs
 from likewise.solvers import Solution
 
@@ -89,6 +90,15 @@ class SimilarScatterLearner(PairLearner):
         """
         with single_threaded_blas():
             values, vectors = eigh(self._similar_scatter(X, pairs))
+        if not self.shrinkage:
+            first, second = pairs.index[pairs.same].T
+            axes = np.ascontiguousarray(vectors.T)
+
+            def differences(start: int, stop: int, directions: Array) -> Array:
+                return np.asarray((X[first[start:stop]] - X[second[start:stop]]) @ directions.T)
+
+            recompute_small_eigenvalues(values, axes, len(first), differences)
+            vectors = axes.T
         rounding = len(values) * np.finfo(np.float64).eps * values[-1]
         kept = values > rounding
         values, axes = values[kept], vectors[:, kept]
