@@ -1,7 +1,7 @@
 """Base classes of all estimators."""
 
 from likewise._runtime.validation import check_labelled, check_rows
-from likewise.base.learner import Learner, fitting
+from likewise.base.learner import Learner, fitting, updating
 from likewise.base.metric_learner import MetricLearner
 from likewise.base.online_learner import OnlineLearner
 from likewise.base.voting import NeighborVoter
@@ -14,4 +14,5 @@ __all__ = [
     "check_labelled",
     "check_rows",
     "fitting",
+    "updating",
 ]

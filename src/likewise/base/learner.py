@@ -39,12 +39,32 @@ _STATUS_MESSAGES = {
 }
 
 
+def updating(method: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Decorate a method that changes the model: an error or interrupt leaves it as it was.
+
+    The method may set attributes as it likes, but must not change the objects that they held.
+    """
+
+    @functools.wraps(method)
+    def update_or_restore(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return method(self, *args, **kwargs)
+        except BaseException:
+            self.__dict__ = before  # in one step, which nothing can interrupt
+            raise
+
+    return cast("Callable[Arguments, Result]", update_or_restore)
+
+
 def fitting(fit: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """Decorate a fitting method: validate parameters, and call scikit-learn's callbacks.
 
-    Every public method that fits from scratch has this decorator.
+    Every public method that fits from scratch has this decorator. If it raises an error or is
+    interrupted, the model is as it was before: fitted to other data, or not fitted.
     """
 
+    @updating
     @with_callbacks  # type: ignore[untyped-decorator]
     @functools.wraps(fit)
     def fit_with_callbacks(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:

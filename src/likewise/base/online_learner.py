@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from typing import Any, Protocol, Self
 
 from numpy.typing import ArrayLike
+from sklearn.exceptions import ConvergenceWarning
 
-from likewise._runtime.validation import TableLike
+from likewise._runtime.validation import TableLike, warn_user
 from likewise.base.learner import Learner
 
 
@@ -84,6 +85,13 @@ class OnlineLearner(Learner):
     def _learn_batch(self, batch: tuple[Any, ...]) -> None:
         X, y = batch
         self.partial_fit(X, y)
+
+    def _warn_interrupted(self, passes: int, wanted: int) -> None:
+        warn_user(
+            f"{type(self).__name__} was interrupted after {passes} of {wanted} passes; the model "
+            "so far is kept.",
+            ConvergenceWarning,
+        )
 
     def _fitted_state(self) -> OnlineState:
         try:

@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -27,9 +26,8 @@ from likewise._runtime.validation import (
     check_labelled,
     check_rows,
     one_of,
-    warn_user,
 )
-from likewise.base import OnlineLearner, fitting
+from likewise.base import OnlineLearner, fitting, updating
 from likewise.online._classifier_state import (
     ClassifierState,
     learn_samples,
@@ -179,21 +177,24 @@ class OnlineClassifier(ClassifierMixin, OnlineLearner):  # type: ignore[misc]
         X, codes, classes = check_labelled(self, X, y, accept_sparse=True)
         check_range(X)
         random = check_random_state(self.random_state)
-        state = self._initial_state(X.shape[1], len(classes))
+        if is_sparse(X):
+            X = without_duplicates(X)
+        self._state = self._initial_state(X.shape[1], len(classes))
         self._set_classes(classes, ambiguous=False)
-        self._state = state
+        chunk = self._chunk_size(X.shape[1])
         passes = 0
         try:
             for _ in range(self.max_iter):
                 order = random.permutation(X.shape[0]) if self.shuffle else np.arange(X.shape[0])
-                self._learn(state, X, codes, order)
+                for start in range(0, len(order), chunk):
+                    state = deepcopy(self._state)  # an interrupt leaves the model before the chunk
+                    self._learn(state, X, codes, order[start : start + chunk])
+                    self._state = state
                 passes += 1
         except KeyboardInterrupt:
-            warn_user(
-                f"{type(self).__name__} was interrupted after {passes} of {self.max_iter} passes; "
-                "the model so far is kept.",
-                ConvergenceWarning,
-            )
+            if not self.n_events_:
+                raise
+            self._warn_interrupted(passes, self.max_iter)
         self.n_iter_ = max(1, passes)
         return self
 
@@ -291,6 +292,7 @@ class OnlineClassifier(ClassifierMixin, OnlineLearner):  # type: ignore[misc]
         )
         return ClassifierState.start(n_models, width, covariance, self._initial_variance())
 
+    @updating
     def _learn_table(self, X: TableLike, y: ArrayLike, classes: ArrayLike | None) -> float:
         """Update the model with a batch, or raise an error and leave it as it was.
 
@@ -316,10 +318,10 @@ class OnlineClassifier(ClassifierMixin, OnlineLearner):  # type: ignore[misc]
 
     def _learn(self, state: ClassifierState, X: Any, codes: IndexArray, order: Any = None) -> float:
         """Update `state` with samples, in `order` if given; return the last margin before."""
-        n_samples = len(codes)
+        n_samples = len(codes) if order is None else len(order)
         rule, top2 = self._step_rule(), self._top2(state)
         is_diagonal = state.covariance.is_diagonal
-        stride = max(1, min(_CHUNK, _CHUNK_BYTES // (8 * X.shape[1])))
+        stride = self._chunk_size(X.shape[1])
         if is_sparse(X):
             X = without_duplicates(X)
             if order is None and is_diagonal:
@@ -339,6 +341,12 @@ class OnlineClassifier(ClassifierMixin, OnlineLearner):  # type: ignore[misc]
                 raise_sample_out_of_range(samples, "X")
         return float(margins(scores[-1:], codes[part][-1:])[0])
 
+    @staticmethod
+    def _chunk_size(n_features: int) -> int:
+        """Return the number of samples that are learned at a time."""
+        return max(1, min(_CHUNK, _CHUNK_BYTES // (8 * n_features)))
+
+    @updating
     def _prepare(
         self, sample: FloatArray, y: Any, classes: ArrayLike | None
     ) -> tuple[ClassifierState, EventLearner, int]:

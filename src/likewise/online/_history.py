@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
 import numpy as np
 
+from likewise import _files
 from likewise._runtime.arrays import FloatArray
 from likewise.online._pair_state import PairState
 
@@ -21,13 +25,28 @@ def history_entry(state: PairState) -> tuple[float, ...]:
     return state.n_events, state.mistakes / state.n_events, float(dimension)
 
 
-def extended_history(
-    history: dict[str, FloatArray] | None, entries: list[tuple[float, ...]]
-) -> dict[str, FloatArray]:
-    """Return a history with further entries."""
-    known = history or {name: np.empty(0) for name in _COLUMNS}
-    columns = np.array(entries, dtype=np.float64).reshape(-1, len(_COLUMNS)).T
-    return {
-        name: np.concatenate([known[name], column])
-        for name, column in zip(_COLUMNS, columns, strict=True)
-    }
+@_files.record
+@dataclass(frozen=True)
+class History:
+    """The first `count` rows of `entries`, which has room for more."""
+
+    entries: FloatArray = field(default_factory=lambda: np.zeros((0, len(_COLUMNS))))
+    count: int = 0
+
+    def extended(self, new: Sequence[tuple[float, ...]]) -> History:
+        """Return a history with further entries, in time proportional to their number.
+
+        Both share `entries`: the new ones are in rows that do not belong to this history.
+        """
+        count = self.count + len(new)
+        entries = self.entries
+        if count > len(entries):
+            entries = np.zeros((2 * count, len(_COLUMNS)))
+            entries[: self.count] = self.entries[: self.count]
+        if new:
+            entries[self.count : count] = new
+        return History(entries, count)
+
+    def columns(self) -> dict[str, FloatArray]:
+        """Return one array per column."""
+        return dict(zip(_COLUMNS, self.entries[: self.count].T.copy(), strict=True))

@@ -22,10 +22,10 @@ from likewise._loops.pairs.types import MAX_PAIR_SQNORM, StepRule
 from likewise._runtime.arrays import Array, BoolArray, FloatArray, IndexArray
 from likewise._runtime.threads import single_threaded_blas
 from likewise._runtime.validation import TableLike, check_finite, check_labelled, check_rows
-from likewise.base import MetricLearner, OnlineLearner, fitting
-from likewise.constraints import Pairs, as_pairs, random_pairs, unit_sqdist
+from likewise.base import MetricLearner, OnlineLearner, fitting, updating
+from likewise.constraints import Pairs, as_pairs, random_pairs
 from likewise.metric import canonical_components
-from likewise.online._history import extended_history, history_entry
+from likewise.online._history import History, history_entry
 from likewise.online._labels import check_labels
 from likewise.online._large_losses import FixedDifferences, learn_large_losses
 from likewise.online._pair_checks import (
@@ -34,12 +34,8 @@ from likewise.online._pair_checks import (
     check_pair_shapes,
     raise_out_of_range,
 )
-from likewise.online._pair_state import (
-    PairState,
-    Projection,
-    learn_differences,
-    learn_one_pair,
-)
+from likewise.online._pair_state import PairState, Projection, learn_differences, learn_one_pair
+from likewise.online._scale import auto_scale
 
 _CHUNK_VALUES = 1 << 20  # values of the differences that are in memory at a time (measured)
 
@@ -71,6 +67,7 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
     _components_cache: _ComponentsCache
     _recent_samples: Array
     _recent_labels: Array
+    _history: History
     _scale_equivariant: ClassVar[bool] = True
 
     # -- defined by subclasses -------------------------------------------------------------------
@@ -152,19 +149,17 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
         try:
             state = self._state
         except AttributeError:
-            check_pair_shapes(first, second, None)
-            self._check_parameters()
-            state = self._reset(first.size, None)
+            return self._learn_first_pair(first, second, same)
         if not first.shape == second.shape == (self.n_features_in_,):
             check_pair_shapes(first, second, self.n_features_in_)
         loss = self._update_with_one(state, first, second, 1.0 if same else -1.0)
         if loss != loss:
             raise_out_of_range(first - second, self.scale_)
-        self._state = state
         if self.record_every and state.n_events % self.record_every == 0:
             self._append_history([history_entry(state)])
         return loss
 
+    @updating
     def partial_fit_pairs(self, X: TableLike, pairs: ArrayLike, same: ArrayLike) -> Self:
         """Update the model with pairs in the given order: `learn_pair` on each, but faster.
 
@@ -188,6 +183,7 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
         self._learn_pairs(X, as_pairs(pairs, same, len(X)))
         return self
 
+    @updating
     def partial_fit(self, X: TableLike, y: ArrayLike) -> Self:
         """Update the model with labelled samples, each paired with the last `memory` samples.
 
@@ -201,6 +197,7 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
         Returns
         -------
         self
+            If an error is raised, the model is as it was before the call.
         """
         self._check_parameters()
         samples = check_rows(self, X, reset=not hasattr(self, "_state"))
@@ -257,9 +254,8 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
         self
         """
         X = check_rows(self, X, reset=True)
-        return self._fit_passes(
-            X, as_pairs(pairs, same, len(X)), check_random_state(self.random_state)
-        )
+        checked, random = as_pairs(pairs, same, len(X)), check_random_state(self.random_state)
+        return self._fit_passes(X, checked, random)
 
     def predict_pairs(self, A: TableLike, B: TableLike) -> BoolArray:
         """Predict whether each row of `A` is similar to the same row of `B`.
@@ -304,6 +300,11 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
         """Sum of the hinge losses before each update."""
         return self._fitted_state().cumulative_loss
 
+    @property
+    def history_(self) -> dict[str, FloatArray]:  # type: ignore[override]
+        """What `record_every` has recorded: one array per column."""
+        return self._history.columns()
+
     # -- implementation --------------------------------------------------------------------------
 
     def _fitted_state(self) -> PairState:
@@ -324,26 +325,43 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
         scale = 1.0 if isinstance(self.scale, str) else float(self.scale)
         if pairs is not None and self.scale == "auto":
             X, (index, same) = pairs
-            scale = _auto_scale(self._squared_lengths(X, index), same)
+            scale = auto_scale(self._squared_lengths(X, index), same)
         state = self._initial_state(n_features, scale)
         self.n_features_in_ = n_features
         self.scale_ = scale
         self._dtype = "float64"
-        for name in ("_recent_samples", "_recent_labels", "history_"):
+        for name in ("_recent_samples", "_recent_labels", "_history"):
             self.__dict__.pop(name, None)
         self._components_cache = _ComponentsCache(-1, np.empty((0, 0)))
         return state
+
+    @updating
+    def _learn_first_pair(self, first: FloatArray, second: FloatArray, same: bool) -> float:
+        check_pair_shapes(first, second, None)
+        self._check_parameters()
+        self._state = self._reset(first.size, None)
+        return self.learn_pair(first, second, same)
 
     def _fit_passes(self, X: Array, pairs: Pairs, random: np.random.RandomState) -> Self:
         """Make `max_iter` passes over the pairs, or as many as the paper's protocol does."""
         self._state = self._reset(X.shape[1], (X, pairs))
         wanted = min(len(X) * (len(X) - 2) // 40, 50 * len(pairs))
         passes = self.max_iter or max(2, -(-wanted // len(pairs)))
-        for _ in range(passes):
-            order = random.permutation(len(pairs)) if self.shuffle else np.arange(len(pairs))
-            self._learn_pairs(X, Pairs(pairs.index[order], pairs.same[order]))
-        self.n_iter_ = passes
+        self.n_iter_ = 0
+        try:
+            while self.n_iter_ < passes:
+                self._learn_pairs(X, self._ordered(pairs, random))
+                self.n_iter_ += 1
+        except KeyboardInterrupt:
+            if not self.n_iter_:
+                raise
+            self._warn_interrupted(self.n_iter_, passes)
         return self
+
+    def _ordered(self, pairs: Pairs, random: np.random.RandomState) -> Pairs:
+        """Return the pairs in the order of the next pass."""
+        order = random.permutation(len(pairs)) if self.shuffle else np.arange(len(pairs))
+        return Pairs(pairs.index[order], pairs.same[order])
 
     def _learn_pairs(self, X: Array, pairs: Pairs, min_loss: float = 0.0) -> FloatArray:
         """Update the model with pairs in order and return the loss of each before its update.
@@ -379,15 +397,4 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
 
     def _append_history(self, records: list[tuple[float, ...]]) -> None:
         if self.record_every:
-            self.history_ = extended_history(getattr(self, "history_", None), records)
-
-
-def _auto_scale(squared_lengths: FloatArray, same: BoolArray) -> float:
-    """Return the factor that makes the median squared length of the similar pairs 1."""
-    unit = unit_sqdist(squared_lengths[same], squared_lengths)
-    if unit == np.inf:
-        raise ValueError(
-            "Samples of X differ by more than 1e150, but only smaller differences can be "
-            "learned from."
-        )
-    return float(unit**-0.5)
+            self._history = getattr(self, "_history", History()).extended(records)

@@ -63,8 +63,8 @@ class EigenbasisMatrix:
         values, rotation, failed = lapack.dsyevd(self.low_rank.dense().T, lower=0, overwrite_a=1)
         if failed:
             raise np.linalg.LinAlgError("The eigenvalues of the metric did not converge.")
-        self.values, self.vectors = np.maximum(values, 0), self.vectors @ rotation
-        self.count = 0
+        # In one statement, which no interrupt divides.
+        self.values, self.vectors, self.count = np.maximum(values, 0), self.vectors @ rotation, 0
 
     def dense(self) -> FloatArray:
         """Return the matrix, exactly symmetric."""

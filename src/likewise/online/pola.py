@@ -185,23 +185,27 @@ class POLA(KernelMetricLearner):
     def _fit_passes(self, X: Array, pairs: Pairs, random: np.random.RandomState) -> Self:
         """Pass over the pairs until none of them has a loss above `beta`."""
         self._state = self._reset(X.shape[1], (X, pairs))
-        worst, settled, self.n_iter_ = 0.0, False, 0
+        worst, settled, interrupted, self.n_iter_ = 0.0, False, False, 0
         least, n_stale, patience = np.inf, 0, self.n_iter_no_change or self.max_iter
-        while self.n_iter_ < self.max_iter and not settled and n_stale < patience:
-            order = random.permutation(len(pairs)) if self.shuffle else np.arange(len(pairs))
-            shuffled = Pairs(pairs.index[order], pairs.same[order])
-            updates = self.n_updates_
-            losses = self._learn_pairs(X, shuffled, min_loss=self.beta)
-            worst, total = float(losses.max(initial=0.0)), float(losses.sum())
-            n_stale = 0 if total < (1 - _LEAST_DECREASE) * least else n_stale + 1
-            least = min(least, total)
-            self.n_iter_ += 1
-            # A pass without updates has evaluated every pair with the final model.
-            settled = self.n_updates_ == updates
+        try:
+            while self.n_iter_ < self.max_iter and not settled and n_stale < patience:
+                updates = self.n_updates_
+                losses = self._learn_pairs(X, self._ordered(pairs, random), min_loss=self.beta)
+                worst, total = float(losses.max(initial=0.0)), float(losses.sum())
+                n_stale = 0 if total < (1 - _LEAST_DECREASE) * least else n_stale + 1
+                least = min(least, total)
+                self.n_iter_ += 1
+                # A pass without updates has evaluated every pair with the final model.
+                settled = self.n_updates_ == updates
+        except KeyboardInterrupt:
+            if not self.n_iter_:
+                raise
+            interrupted = True
+            self._warn_interrupted(self.n_iter_, self.max_iter)
         self.converged_ = bool(settled and worst <= self.beta)
         self.update_bound_ = self._update_bound(X, pairs) if self.converged_ else np.inf
         # With a relaxation, separation is not expected.
-        if not self.converged_ and self.relaxation == 0:
+        if not self.converged_ and self.relaxation == 0 and not interrupted:
             warn_user(
                 f"POLA stopped after pass {self.n_iter_} with a loss of "
                 f"{worst:.3g} on some pair, above beta={self.beta:g}: the pairs may not be "

@@ -115,8 +115,8 @@ class _Run:
         if not np.isfinite(value) or value > before:
             self.ended = "stalled"  # keep the previous point
             raise StopIteration
-        self.best, self.best_value = intermediate_result.x.copy(), value
-        self.best_gradient = self.last_gradient
+        best = intermediate_result.x.copy(), value, self.last_gradient
+        self.best, self.best_value, self.best_gradient = best  # which no interrupt divides
         self.history.append(value)
         here = Iteration(len(self.history) - 1, self.best.reshape(self.shape).copy(), value)
         if self.watcher is not None and self.watcher(here):

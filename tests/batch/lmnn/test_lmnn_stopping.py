@@ -126,16 +126,16 @@ def test_more_pairs_than_fit_in_memory(few_pairs, monkeypatch):
 
 
 class Interrupts:
-    """Raise KeyboardInterrupt at the given exact evaluation, and count all of them."""
+    """Raise KeyboardInterrupt at the given exact evaluations, and count all of them."""
 
-    def __init__(self, monkeypatch, at, of=LargeMargin):
+    def __init__(self, monkeypatch, *at, of=LargeMargin):
         self.evaluations = 0
         evaluate = LMNNProblem.evaluate_exactly
 
         def interrupted(problem, L, smoothing):
             if type(problem.objective) is of:
                 self.evaluations += 1
-                if self.evaluations == at:
+                if self.evaluations in at:
                     raise KeyboardInterrupt
             return evaluate(problem, L, smoothing)
 
@@ -151,7 +151,8 @@ def test_an_interrupt_keeps_the_best_metric(monkeypatch, solver, n_passes):
     settings = {"tol": 1e-6, "scale": 1.0, "solver": solver, "n_passes": n_passes}
     with pytest.warns(ConvergenceWarning, match="was interrupted after .* best metric so far"):
         model = lw.LMNN(**settings).fit(X, y)
-    assert interrupts.evaluations == at
+    evaluations_of_a_point = 1 if solver == "lbfgs" else 6
+    assert at <= interrupts.evaluations <= at + evaluations_of_a_point  # of the last point
     assert not model.converged_
     assert model.objective_ == model.history_["objective"].min()
     targets = targets_of(X, y, 3)
@@ -160,16 +161,45 @@ def test_an_interrupt_keeps_the_best_metric(monkeypatch, solver, n_passes):
 
 
 @pytest.mark.parametrize("solver", ["lbfgs", "projected"])
-def test_an_interrupt_of_the_first_evaluation_keeps_the_initial_metric(monkeypatch, solver):
+@pytest.mark.parametrize("at", [(1,), (1, 2)], ids=["once", "twice"])
+def test_an_interrupt_of_the_first_evaluation_keeps_the_initial_metric(monkeypatch, solver, at):
     X, y = overlapping(60, 3)
-    Interrupts(monkeypatch, 1)
-    with pytest.warns(ConvergenceWarning, match=r"the best metric so far is kept\.$"):
+    Interrupts(monkeypatch, *at)
+    with pytest.warns(ConvergenceWarning, match="the best metric so far is kept"):
         model = lw.LMNN(solver=solver, n_passes=2).fit(X, y)
     assert not model.converged_
-    assert np.isnan(model.objective_)
-    assert model.duality_gap_ == 1  # no lower bound
     M = model.mahalanobis_matrix()
     np.testing.assert_allclose(M, M[0, 0] * np.eye(3), atol=1e-9 * M[0, 0])
+    if len(at) == 1:
+        expected = by_the_formula(X, y, targets_of(X, y, 3), M)
+        assert model.objective_ == pytest.approx(expected, rel=1e-8)
+        assert 0 < model.duality_gap_ < 1
+    else:
+        assert np.isnan(model.objective_)
+        assert model.duality_gap_ == 1  # no lower bound
+
+
+@pytest.mark.parametrize("at", range(5, 30, 3))
+def test_an_interrupt_keeps_the_steps_since_the_last_exact_evaluation(monkeypatch, at):
+    """They were taken on a working set: the last point is evaluated over all impostors."""
+    X, y = overlapping(200, 4, seed=9)
+    values, evaluate = [], LargeMargin.value_and_gradient
+
+    def interrupted(objective, L):
+        if len(values) == at:
+            values.append(None)
+            raise KeyboardInterrupt
+        values.append(evaluate(objective, L))
+        return values[-1]
+
+    monkeypatch.setattr(LargeMargin, "value_and_gradient", interrupted)
+    with pytest.warns(ConvergenceWarning, match="was interrupted after .* best metric so far"):
+        model = lw.LMNN(tol=1e-6, scale=1.0).fit(X, y)
+    assert model.n_iter_ == model.history_["n_iter"][-1]
+    expected = by_the_formula(X, y, targets_of(X, y, 3), model.mahalanobis_matrix())
+    assert model.objective_ == pytest.approx(expected, rel=1e-8)
+    assert model.objective_ == model.history_["objective"].min()
+    assert model.history_["objective"].argmin() > 0
 
 
 def test_a_callback_stops_all_passes(monkeypatch):
@@ -205,7 +235,7 @@ def test_an_interrupt_of_the_single_metric_ends_the_multi_metric_fit(monkeypatch
     X, y = overlapping(60, 3, seed=9)
     single = Interrupts(monkeypatch, 3)
     model = interrupted(X, y)
-    assert single.evaluations == 3
+    assert single.evaluations == 4
     for L in model.components_:
         np.testing.assert_array_equal(L, model.components_[0])
     assert model.objective_ == model.history_["objective"].min()
@@ -213,13 +243,13 @@ def test_an_interrupt_of_the_single_metric_ends_the_multi_metric_fit(monkeypatch
     assert not model.history_["lower_bound"].any()
 
 
-@pytest.mark.parametrize("at", [1, 3])
+@pytest.mark.parametrize("at", [(1,), (1, 2), (3,)])
 def test_an_interrupt_of_the_joint_fit_keeps_the_best_metrics(monkeypatch, at):
     X, y = overlapping(60, 3, seed=9)
-    joint = Interrupts(monkeypatch, at, of=MultiMetricLargeMargin)
+    joint = Interrupts(monkeypatch, *at, of=MultiMetricLargeMargin)
     model = interrupted(X, y)
-    assert joint.evaluations == at
-    if at == 1:  # only the single metric is known
+    assert joint.evaluations == (2 if 1 in at else 4)
+    if at == (1, 2):  # only the single metric is known
         assert np.isnan(model.objective_)
         for L in model.components_:
             np.testing.assert_array_equal(L, model.components_[0])

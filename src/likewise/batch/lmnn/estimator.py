@@ -124,7 +124,7 @@ class LMNN(KernelMetric):
     components_ : array of shape (n_components, n_features)
         L, for X as it was given.
     objective_ : float
-        ε of `components_` over all impostors, plus the penalty; nan after an early interrupt.
+        ε of `components_` over all impostors, plus the penalty; nan after two early interrupts.
     duality_gap_ : float
         (objective - lower bound) / objective: the relative distance to the optimum is at most
         this. The bound holds for any number of components; 1 if there is none.

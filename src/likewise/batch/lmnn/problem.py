@@ -73,8 +73,11 @@ class LMNNProblem:
                 full_loss = objective.loss(targets, impostors).value
                 unseen_loss = max(0.0, full_loss - seen_loss)
                 self._adapt_slack(unseen_loss / max(full_loss, 1e-300))
-            self.objective = replace(self.objective, impostors=pairs)
-            self._searched = _Searched(L, targets, impostors)
+            # In one statement, which no interrupt divides.
+            self.objective, self._searched = (
+                replace(self.objective, impostors=pairs),
+                _Searched(L, targets, impostors),
+            )
         targets, impostors = self._searched.targets, self._searched.impostors
         penalty = 0.0 if self.penalty is None else self.penalty.value(L.T @ L)
         bound = self._lower_bound(objective, targets, impostors)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -72,14 +73,18 @@ def projected_subgradient(
     -------
     Solution
         The best point that was evaluated exactly, with its `gap`; ``history`` has the objective at
-        each exact evaluation, the number of steps so far, and the lower bound. An interrupt during
-        the first evaluation returns the start with an unknown value and no gap.
+        each exact evaluation, the number of steps so far, and the lower bound. After an interrupt
+        the last point is evaluated, too; a second interrupt ends that. If there is no evaluation at
+        all, the start is returned with an unknown value and no gap.
     """
     state = _State(problem, start, max_iter, tol, watcher)
     try:
         status = state.run()
     except KeyboardInterrupt:
         status = "interrupted"
+        with contextlib.suppress(KeyboardInterrupt):
+            if state.x is not state.evaluated:
+                state.evaluate_and_record()
     return Solution(
         x=state.best,
         value=state.best_value,
@@ -104,6 +109,7 @@ class _State:
         self.problem, self.x = problem, problem.project(np.array(start, dtype=np.float64))
         self.max_iter, self.tol, self.watcher = max_iter, tol, watcher
         self.n_iter = 0
+        self.evaluated: Array | None = None  # the last point that was evaluated exactly
         self.best, self.best_value, self.lower_bound = self.x, np.nan, -np.inf
         self.history: dict[str, list[float]] = {"objective": [], "n_iter": [], "lower_bound": []}
 
@@ -127,7 +133,7 @@ class _State:
                 return "max_iter"
             if step < min_step:
                 return "stalled"
-            evaluated = self.x
+            start = self.x
             for _ in range(min(_STEPS_BETWEEN_EVALUATIONS, self.max_iter - self.n_iter)):
                 self.n_iter += 1
                 x = self.problem.project(self.x - step * gradient)
@@ -137,10 +143,10 @@ class _State:
                 else:
                     step *= _SHRINKAGE
             if not self.evaluate_and_record():  # the working set would be too large
-                self.x = self.problem.project((self.x + evaluated) / 2)
+                self.x = self.problem.project((self.x + start) / 2)
                 step *= _SHRINKAGE
                 if not self.evaluate_and_record():
-                    self.x = evaluated
+                    self.x = start
                     self.evaluate_and_record()
             if self.watcher and self.watcher(
                 Iteration(self.n_iter, self.best, self.history["objective"][-1])
@@ -153,6 +159,7 @@ class _State:
         found = self.problem.evaluate_exactly(self.x)
         if found is None or not np.isfinite(found.value):
             return False
+        self.evaluated = self.x
         self.lower_bound = max(self.lower_bound, found.lower_bound)
         if not found.value >= self.best_value:  # also if that is still nan
             self.best, self.best_value = self.x, found.value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -114,8 +115,9 @@ def working_set_lbfgs(
     -------
     Solution
         The best point that was evaluated exactly, with its `gap`; ``history`` has the objective at
-        each exact evaluation, the number of steps so far, and the lower bound. An interrupt during
-        the first evaluation returns the start with an unknown value and no gap.
+        each exact evaluation, the number of steps so far, and the lower bound. After an interrupt
+        the last point is evaluated, too; a second interrupt ends that. If there is no evaluation at
+        all, the start is returned with an unknown value and no gap.
     """
     state = _State(problem, start, max_iter, tol, margin, certified, validation_error, watcher)
     try:
@@ -124,6 +126,8 @@ def working_set_lbfgs(
             status = "converged"  # no further points to choose from
     except KeyboardInterrupt:
         status = "interrupted"
+        with contextlib.suppress(KeyboardInterrupt):
+            state.evaluate_last()
     return state.solution(status)
 
 
@@ -150,6 +154,8 @@ class _State:
         self.n_inner_steps = _INNER_STEPS[0]
         self.n_iter = 0
         self.best, self.best_value, self.lower_bound = self.x, np.nan, -np.inf
+        self.last = self.x
+        self.evaluated: Array | None = None  # the last point that was evaluated exactly
         self.history: dict[str, list[float]] = {"objective": [], "n_iter": [], "lower_bound": []}
 
     def run(self) -> Status:
@@ -214,6 +220,7 @@ class _State:
             if lower is None:
                 return step > 0 and self.accept(point)
             point = lower
+            self.last = point.x
             self.n_iter += 1
         return self.accept(point)
 
@@ -232,14 +239,23 @@ class _State:
                 elif current.unseen_loss < low * current.smoothed:
                     self.n_inner_steps = min(_INNER_STEPS[1], 2 * self.n_inner_steps)
                 return current
-            self.x = (self.x + self.previous_x) / 2
+            self.x = self.last = (self.x + self.previous_x) / 2
             self.n_inner_steps = 2
             self.memory.clear()
         self.x = self.previous_x
         current = self.problem.evaluate_exactly(self.x, self.smoothing)
         return previous if current is None else current
 
+    def evaluate_last(self) -> None:
+        """Evaluate the last point exactly, unless that was done."""
+        if self.last is not self.evaluated:
+            self.x = self.last
+            current = self.problem.evaluate_exactly(self.x, self.smoothing)
+            if current is not None and np.isfinite(current.value):
+                self.record(current)
+
     def record(self, current: Evaluation) -> None:
+        self.last = self.evaluated = self.x
         self.lower_bound = max(self.lower_bound, current.lower_bound)
         if self.validation_error is not None:
             error = self.validation_error(self.x)

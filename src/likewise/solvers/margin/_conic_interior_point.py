@@ -163,7 +163,7 @@ class _ConicNewtonSteps:
         self.b = 0.0
         self.weights = np.ones(n)
         q = self.matrices.inner(self.matrices.combine(self.weights))
-        self.weights /= max(float(q.mean()), 1e-300)
+        self.weights /= float(q.mean()) or 1.0  # 0 if all differences are
         self._evaluate()
         self.slack = np.full(n, max(1.0, float(np.abs(self.actual_slack).mean())))
         self.bound = ConicBound(self.matrices)

@@ -62,8 +62,7 @@ class MarginRun:
         self.tol = tol
         self.max_iter = max_iter
         self.watcher = watcher
-        self.primal: list[float] = []
-        self.dual: list[float] = []
+        self.values: list[tuple[float, float]] = []  # primal and dual of each step
         self.gap = np.inf
         self.value = np.nan
         self.n_steps = 0
@@ -71,6 +70,16 @@ class MarginRun:
         self.extra_steps = _EXTRA_STEPS
         self.M = np.zeros((problem.matrices.n_features,) * 2)
         self.multipliers = np.zeros(len(problem.matrices))
+
+    @property
+    def primal(self) -> list[float]:
+        """The objective after each step."""
+        return [primal for primal, _ in self.values]
+
+    @property
+    def dual(self) -> list[float]:
+        """The lower bound of the optimum after each step."""
+        return [dual for _, dual in self.values]
 
     def evaluate(self, multipliers: FloatArray) -> tuple[ProjectionJacobian, FloatArray]:
         """Return the projection of A(λ) with its Jacobian, and ``⟨M, X⟩`` there."""
@@ -100,15 +109,15 @@ class MarginRun:
         if bound_matrix is None and changed:
             bound = self.evaluate(feasible)[0].projection
         dual = problem.dual(feasible, bound)
-        self.primal.append(primal)
-        self.dual.append(dual)
+        self.values.append((primal, dual))
         gap = _relative_gap(primal, dual)
         if gap <= self.gap:
-            self.gap, self.M, self.multipliers, self.value = gap, M, feasible, primal
-            self.bound_matrix = bound_matrix
-        number = self.n_steps = len(self.primal) - 1
+            best = gap, M, feasible, primal, bound_matrix
+            # In one statement, which no interrupt divides.
+            self.gap, self.M, self.multipliers, self.value, self.bound_matrix = best
+        number = self.n_steps = len(self.values) - 1
         if self.watcher is not None and number:
-            iteration = Iteration(number, self.M, self.primal[-1])
+            iteration = Iteration(number, self.M, primal)
             if self.watcher(iteration):
                 return "interrupted"
         if gap <= self.tol:
@@ -128,7 +137,7 @@ class MarginRun:
 
     def solution(self, status: Status) -> Solution:
         """Return the best of all steps, with the multipliers of inactive constraints exactly 0."""
-        if status == "interrupted" and not self.primal:
+        if status == "interrupted" and not self.values:
             raise KeyboardInterrupt  # there is no point to return
         if self.gap <= self.tol:
             status = "converged"  # even if a later step failed
@@ -166,10 +175,8 @@ class MarginRun:
         dual = problem.dual(multipliers, bound)
         gap = _relative_gap(primal, dual)
         if gap <= max(self.gap, self.tol):
-            self.gap, self.M, self.multipliers = gap, M, multipliers
-            self.value = primal
-            self.primal.append(primal)
-            self.dual.append(dual)
+            self.gap, self.M, self.multipliers, self.value = gap, M, multipliers, primal
+            self.values.append((primal, dual))
 
 
 def _relative_gap(primal: float, dual: float) -> float:
