@@ -1,16 +1,21 @@
 """MetricKNN against a slow, literal reading of its rule."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import likewise as lw
 from likewise.neighbors import vote
@@ -109,6 +114,85 @@ def test_a_frozen_metric_is_used_as_it_is(iris):
     np.testing.assert_array_equal(fitted.components_, before)
 
 
+@pytest.mark.parametrize("classifier", [lw.MetricKNN, lw.EnergyClassifier])
+def test_a_fitted_metric_is_fitted_again_with_a_warning(iris, classifier):
+    X, y = iris
+    fitted = lw.RCA().fit(X[::7], y[::7])
+    with pytest.warns(UserWarning, match="metric=RCA is fitted already, .*sklearn.frozen.Fro"):
+        model = classifier(metric=fitted).fit(X[::2], y[::2])
+    expected = lw.RCA().fit(X[::2], y[::2]).components_
+    np.testing.assert_array_equal(model.metric_.components_, expected)
+    pipeline = make_pipeline(StandardScaler(), lw.RCA())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        classifier(metric=FrozenEstimator(fitted)).fit(X, y)
+        classifier(metric=pipeline).fit(X, y)
+        classifier(metric=lw.RCA()).fit(X, y)
+        classifier(metric=FunctionTransformer()).fit(X, y)
+    with pytest.warns(UserWarning, match="metric=Pipeline is fitted already"):
+        classifier(metric=pipeline.fit(X, y)).fit(X, y)
+
+
+@pytest.mark.parametrize("name", ["rca", "RCA", "Rca"])
+@pytest.mark.parametrize("classifier", [lw.MetricKNN, lw.EnergyClassifier])
+def test_a_metric_by_name(iris, classifier, name, tmp_path):
+    X, y = iris
+    model = classifier(metric=name).fit(X[::2], y[::2])
+    expected = classifier(metric=lw.RCA()).fit(X[::2], y[::2])
+    np.testing.assert_array_equal(model.predict(X), expected.predict(X))
+    assert clone(model).metric == name
+    model.save(tmp_path / "model")
+    np.testing.assert_array_equal(lw.load(tmp_path / "model").predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("k", [1, 4, 7])
+def test_votes_weighted_by_distance_match_scikit_learn(iris, k):
+    X, y = iris
+    train, test = np.arange(150) % 3 > 0, np.arange(150) % 2 == 0  # some rows at distance 0
+    ours = lw.MetricKNN(k, weights="distance").fit(X[train], y[train])
+    theirs = KNeighborsClassifier(k, weights="distance", algorithm="brute").fit(X[train], y[train])
+    np.testing.assert_array_equal(ours.predict(X[test]), theirs.predict(X[test]))
+    np.testing.assert_allclose(
+        ours.predict_proba(X[test]), theirs.predict_proba(X[test]), atol=1e-6
+    )
+
+
+def test_weighted_votes_at_tiny_distances_are_finite():
+    model = lw.MetricKNN(3, weights="distance").fit([[0.0], [3e-160], [9.0]], list("abb"))
+    shares = model.predict_proba([[1e-160], [0.0]])
+    np.testing.assert_allclose(shares, [[2 / 3, 1 / 3], [1.0, 0.0]], rtol=1e-6)
+
+
+def test_sample_weights_reach_the_metric(iris):
+    X, y = iris
+    weights = np.random.default_rng(0).random(len(X))
+    expected = lw.LMNN().fit(X, y, sample_weight=weights).components_
+    model = lw.MetricKNN(metric=lw.LMNN()).fit(X, y, sample_weight=weights)
+    np.testing.assert_array_equal(model.metric_.components_, expected)
+    with pytest.raises(TypeError, match="sample_weight"):
+        lw.MetricKNN(metric=lw.RCA()).fit(X, y, sample_weight=weights)
+
+
+def test_sample_weights_are_routed_as_requested(iris):
+    X, y = iris
+    weights = np.random.default_rng(0).random(len(X))
+    with config_context(enable_metadata_routing=True):
+        metric = lw.LMNN().set_fit_request(sample_weight=True)
+        model = lw.MetricKNN(metric=metric).set_score_request(sample_weight=False)
+        search = GridSearchCV(model, {"n_neighbors": [3]}, cv=2)
+        found = search.fit(X, y, sample_weight=weights).best_estimator_.metric_
+        expected = lw.LMNN().fit(X, y, sample_weight=weights)
+        np.testing.assert_array_equal(found.components_, expected.components_)
+        with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
+            lw.MetricKNN(metric=lw.LMNN()).fit(X, y, sample_weight=weights)
+
+
+def test_weights_without_a_metric_raise(iris):
+    X, y = iris
+    with pytest.raises(TypeError, match=r"^MetricKNN.fit got sample_weight, but metric=None"):
+        lw.MetricKNN().fit(X, y, sample_weight=np.ones(len(X)))
+
+
 def test_the_number_of_threads_changes_nothing(iris):
     X, y = iris
     answers = [
@@ -160,8 +244,9 @@ def test_one_class_is_an_answer_too():
             {"n_neighbors": 5},
             "n_neighbors=5 is not allowed: there are n_samples = 4 train",
         ),
-        ({"metric": "euclidean"}, "metric='euclidean' is not allowed: MetricKNN needs None or a"),
-        ({"metric": lw.FDA}, r"metric=<class .*FDA'> is not allowed: MetricKNN needs None or a m"),
+        ({"metric": "lda"}, "metric='lda' is not allowed: MetricKNN needs None or the name of a m"),
+        ({"metric": lw.FDA}, r"metric=<class .*FDA'> is not allowed: MetricKNN needs None or the "),
+        ({"weights": "inverse"}, "weights='inverse' is not allowed: MetricKNN needs one of 'unif"),
         ({"n_jobs": 0}, "n_jobs=0 is not allowed: MetricKNN needs None or -1 for all cores, or"),
     ],
 )

@@ -6,10 +6,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from likewise import _loops
+from likewise._metric_parameter import METRIC_RULE, fit_metric, unfitted_metric
 from likewise._numerics.centring import robust_centre
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.threads import run_blocks
@@ -21,7 +22,6 @@ from likewise._runtime.validation import (
     check_labelled,
     check_rows,
     either,
-    has_method,
     n_jobs_rule,
     none,
     one_of,
@@ -58,9 +58,10 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
 
     Parameters
     ----------
-    metric : MetricLearner, optional
-        The metric to learn from the training rows; `LMNN` by default. Wrap a metric that is
-        already fitted in scikit-learn's ``FrozenEstimator``.
+    metric : MetricLearner or str, optional
+        The metric to learn from the training rows, or its name in any case, such as "nca"; `LMNN`
+        by default. A metric that is fitted already is fitted again; wrap it in scikit-learn's
+        ``FrozenEstimator`` to use it as it is.
     n_neighbors : int, optional
         Number of target neighbours k; by default that of the metric, or 3 if it has none.
     push : float, optional
@@ -102,7 +103,7 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
     """
 
     _rules: ClassVar = {
-        "metric": either(none(), has_method("transform", "a metric learner")),
+        "metric": METRIC_RULE,
         "n_neighbors": either(none(), at_least(1)),
         "push": either(none(), between(0, 1)),
         "margin": either(none(), positive()),
@@ -147,11 +148,12 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
             The fitted classifier.
         """
         X, codes, classes = check_labelled(self, X, y)
-        metric = LMNN() if self.metric is None else clone(self.metric)
-        n_neighbors = _setting(self.n_neighbors, metric, "n_neighbors", 3)
-        if not isinstance(metric, LMNN) or metric.n_neighbors != n_neighbors:
+        given = LMNN() if self.metric is None else self.metric
+        unfitted = unfitted_metric(given)
+        n_neighbors = _setting(self.n_neighbors, unfitted, "n_neighbors", 3)
+        if not isinstance(unfitted, LMNN) or unfitted.n_neighbors != n_neighbors:
             check_class_sizes(codes, classes, n_neighbors)  # LMNN does the same
-        metric.fit(X, classes[codes])
+        metric = fit_metric(self, given, X, classes[codes], {})
         # Attributes are set only after everything that can fail.
         self.classes_, self.metric_, self._centre = classes, metric, robust_centre(X)
         self._n_neighbors = n_neighbors

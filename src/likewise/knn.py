@@ -6,25 +6,23 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
+from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.validation import check_is_fitted
 
+from likewise._metric_parameter import METRIC_RULE, fit_metric, metric_router
 from likewise._numerics.centring import robust_centre
-from likewise._runtime.arrays import Array, IndexArray
+from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.validation import (
     TableLike,
     at_least,
     check_labelled,
     check_rows,
-    either,
-    has_method,
     n_jobs_rule,
-    none,
     one_of,
 )
 from likewise.base import NeighborVoter, fitting
 from likewise.base.metric_learner import transform_centred
-from likewise.neighbors import nearest
+from likewise.neighbors import nearest, vote
 from likewise.neighbors._arguments import ALGORITHMS, Algorithm
 
 
@@ -35,9 +33,13 @@ class MetricKNN(NeighborVoter):
     ----------
     n_neighbors : int
         How many neighbours vote at first.
-    metric : MetricLearner, optional
-        The metric to learn from the training rows; None is Euclidean. To use one that is fitted
-        already, wrap it in scikit-learn's ``FrozenEstimator``.
+    metric : MetricLearner or str, optional
+        The metric to learn from the training rows, or its name in any case, such as "nca"; None is
+        Euclidean. A metric that is fitted already is fitted again; wrap it in scikit-learn's
+        ``FrozenEstimator`` to use it as it is.
+    weights : {"uniform", "distance"}
+        Whether all votes count the same, or each by the inverse of its distance. Neighbours at
+        distance 0 then decide alone.
     neighbors : {"auto", "brute", "tree"}
         How neighbours are searched; the result does not depend on it.
     n_jobs : int, optional
@@ -66,7 +68,8 @@ class MetricKNN(NeighborVoter):
 
     _rules: ClassVar = {
         "n_neighbors": at_least(1),
-        "metric": either(none(), has_method("transform", "a metric learner")),
+        "metric": METRIC_RULE,
+        "weights": one_of("uniform", "distance"),
         "neighbors": one_of(*ALGORITHMS),
         "n_jobs": n_jobs_rule(),
     }
@@ -76,16 +79,18 @@ class MetricKNN(NeighborVoter):
         n_neighbors: int = 3,
         *,
         metric: Any = None,
+        weights: str = "uniform",
         neighbors: Algorithm = "auto",
         n_jobs: int | None = None,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.metric = metric
+        self.weights = weights
         self.neighbors = neighbors
         self.n_jobs = n_jobs
 
     @fitting
-    def fit(self, X: TableLike, y: ArrayLike) -> Self:
+    def fit(self, X: TableLike, y: ArrayLike, **fit_params: Any) -> Self:
         """Learn the metric, if there is one to learn, and remember the rows.
 
         Parameters
@@ -94,6 +99,9 @@ class MetricKNN(NeighborVoter):
             Training rows.
         y : array-like of shape (n_samples,)
             Their labels.
+        **fit_params
+            Passed on to the `fit` of the metric: `sample_weight` of `LMNN`, for instance. With
+            scikit-learn's metadata routing the metric gets what it requests.
 
         Returns
         -------
@@ -102,7 +110,7 @@ class MetricKNN(NeighborVoter):
         """
         X, codes, classes = check_labelled(self, X, y, min_classes=1)
         self._wanted(None, len(X))
-        metric = None if self.metric is None else clone(self.metric).fit(X, classes[codes])
+        metric = fit_metric(self, self.metric, X, classes[codes], fit_params)
         # Nothing changes before all has gone well.
         self._codes, self.classes_, self.metric_ = codes, classes, metric
         self._centre = robust_centre(X)
@@ -132,5 +140,27 @@ class MetricKNN(NeighborVoter):
         )
         return np.sqrt(squares).astype(X.dtype), index
 
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return the router that passes on what the metric requests.
+
+        Returns
+        -------
+        sklearn.utils.metadata_routing.MetadataRouter
+            With the requests of `metric`.
+        """
+        return metric_router(self, self.metric)
+
+    def _vote(self, X: TableLike) -> tuple[IndexArray, Array]:
+        distances, index = self.kneighbors(X)
+        weights = None if self.weights == "uniform" else _inverse_distances(distances)
+        return vote(self._codes[index], len(self.classes_), weights)
+
     def _map(self, X: Array) -> Array:
         return X if self.metric_ is None else transform_centred(self.metric_, X, self._centre)
+
+
+def _inverse_distances(distances: Array) -> FloatArray:
+    """Return the inverse of each distance relative to the nearest; of zeros only they count."""
+    distances = distances.astype(np.float64)
+    zero, nearest_distance = distances == 0, distances[:, :1]
+    return np.where(zero, 1.0, nearest_distance / np.where(zero, 1.0, distances))

@@ -120,6 +120,21 @@ def test_the_plain_metric_serves_scipy():
     np.testing.assert_allclose(found.ravel(), expected, rtol=1e-10)
 
 
+@pytest.mark.parametrize(
+    "model", [lw.RCA(), lw.LMNN(1, kernel="rbf"), lw.POLA(kernel="rbf")], ids=str
+)
+def test_the_plain_metric_takes_tables_of_one_row(model):
+    X, y = blobs()
+    metric = model.fit(X, y).get_metric()
+    for first, second in ((X[:1], X[1:2]), (X[0], X[1:2]), (X[:1].tolist(), X[1].tolist())):
+        assert metric(first, second) == metric(X[0], X[1]) > 0
+    for wrong in (X[:2], X[0, :-1], X[:1, :-1], X[0, 0], X[:1, :, None]):
+        with pytest.raises(
+            ValueError, match=r"^A vector has shape \(.*\), but \(\d,\) or \(1, \d\)"
+        ):
+            metric(wrong, X[0])
+
+
 class Watch:
     """A callback of scikit-learn that writes down what it is told, and may ask to stop."""
 

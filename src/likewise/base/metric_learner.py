@@ -91,6 +91,8 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
     def get_metric(self) -> Callable[[ArrayLike, ArrayLike], float]:
         """Return the distance as a plain function of two vectors, for SciPy and scikit-learn.
 
+        A vector may also be a table of one row.
+
         Examples
         --------
         >>> import likewise as lw
@@ -158,11 +160,18 @@ def transform_centred(metric: Any, X: Array, centre: Array) -> Array:
     return np.asarray(of_differences(X, centre))
 
 
-def _distance(components: Array, first: ArrayLike, second: ArrayLike) -> float:
-    difference = np.asarray(first) - np.asarray(second)
-    if difference.shape != components.shape[1:]:
+def as_vector(given: ArrayLike, n_features: int) -> Array:
+    """Return a vector, or the only row of a table, as an array of shape (n_features,)."""
+    vector = np.asarray(given)
+    if vector.shape not in ((n_features,), (1, n_features)):
         raise ValueError(
-            f"The two vectors differ by shape {difference.shape}, but {components.shape[1]} "
-            "features are needed."
+            f"A vector has shape {vector.shape}, but ({n_features},) or (1, {n_features}) is "
+            "needed."
         )
+    return vector.reshape(n_features)
+
+
+def _distance(components: Array, first: ArrayLike, second: ArrayLike) -> float:
+    n_features = components.shape[1]
+    difference = as_vector(first, n_features) - as_vector(second, n_features)
     return float(row_norms((components @ difference)[None])[0])

@@ -39,7 +39,7 @@ class NeighborVoter(ClassifierMixin, Learner):  # type: ignore[misc]
         return np.asarray(self.classes_[winners])
 
     def predict_proba(self, X: TableLike) -> Array:
-        """Return each class's share of the votes that decided.
+        """Return each class's share of the votes, or of their weights, that decided.
 
         Parameters
         ----------
@@ -54,7 +54,7 @@ class NeighborVoter(ClassifierMixin, Learner):  # type: ignore[misc]
         _, counts = self._vote(X)
         return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 
-    def _vote(self, X: TableLike) -> tuple[IndexArray, IndexArray]:
+    def _vote(self, X: TableLike) -> tuple[IndexArray, Array]:
         _, index = self.kneighbors(X)
         return vote(self._codes[index], len(self.classes_))
 

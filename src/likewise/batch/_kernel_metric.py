@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from likewise._runtime.arrays import Array
 from likewise.base import MetricLearner
+from likewise.base.metric_learner import as_vector
 from likewise.batch._kernel_space import KernelSpace
 from likewise.kernels import check_kernel
 from likewise.metric import row_norms
@@ -71,7 +72,7 @@ class KernelMetric(MetricLearner):
         check_is_fitted(self)
         if self._linear:
             return super().get_metric()
-        return partial(_distance, self._map)
+        return partial(_distance, self._map, self.n_features_in_)
 
     def _map(self, X: Any) -> Any:
         if self._space is None:
@@ -96,6 +97,8 @@ class KernelMetric(MetricLearner):
                 )
 
 
-def _distance(transform: Callable[[Array], Array], first: ArrayLike, second: ArrayLike) -> float:
-    rows = np.asarray([first, second], dtype=np.float64)
+def _distance(
+    transform: Callable[[Array], Array], n_features: int, first: ArrayLike, second: ArrayLike
+) -> float:
+    rows = np.stack([as_vector(side, n_features) for side in (first, second)]).astype(np.float64)
     return float(row_norms(np.diff(transform(rows), axis=0))[0])

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from likewise._loops.pairs.types import MAX_PAIR_SQNORM
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.threads import run_blocks, single_threaded_blas
+from likewise.base.metric_learner import as_vector
 from likewise.kernels import Kernel, check_kernel, kernel_function
 from likewise.metric import row_norms
 from likewise.online._kernel_basis import (
@@ -118,7 +119,8 @@ class KernelMetricLearner(OnlineMetricLearner):
         if self._basis is None:
             return super().get_metric()
         kernel = self._kernel_for(self.n_features_in_)
-        return partial(_distance, deepcopy(self._basis), kernel, self.components_)
+        basis = deepcopy(self._basis)
+        return partial(_distance, basis, kernel, self.components_, self.n_features_in_)
 
     def _map(self, X: Any) -> Any:
         return super()._map(X) if self._basis is None else self._map_images(X)
@@ -170,8 +172,13 @@ def _sides(X: Array, index: IndexArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _distance(
-    basis: KernelBasis, kernel: Kernel, components: Array, first: ArrayLike, second: ArrayLike
+    basis: KernelBasis,
+    kernel: Kernel,
+    components: Array,
+    n_features: int,
+    first: ArrayLike,
+    second: ArrayLike,
 ) -> float:
-    sides = (np.asarray(side, dtype=np.float64)[None] for side in (first, second))
+    sides = (as_vector(side, n_features)[None].astype(np.float64) for side in (first, second))
     a, b = (basis.products(kernel, side) for side in sides)
     return float(row_norms(basis.coordinates(a - b) @ components[:, : basis.count].T)[0])
