@@ -1,6 +1,7 @@
 """How the documentation is built: ``make docs``, or ``sphinx-build -W docs docs/_build/html``."""
 
 import inspect
+import re
 import sys
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -69,5 +70,11 @@ def _skip_what_scikit_learn_documents(app, what, name, member, skip, options):
     return True if str(module).startswith("sklearn.") else None
 
 
+def _escape_initials(app, what, name, obj, options, lines):
+    """Keep a reference that begins with an initial from being read as a list item "A."."""
+    lines[:] = [re.sub(r"^(?=[A-Z]\. )", r"\\", line) for line in lines]
+
+
 def setup(app):
+    app.connect("autodoc-process-docstring", _escape_initials)
     app.connect("autodoc-skip-member", _skip_what_scikit_learn_documents)

@@ -49,9 +49,13 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
     vote with the same metric. A test point t with label c, and with k target neighbours j in class
     c, would add to the LMNN objective
 
-    .. math:: E_c(t) = (1-\mu) \sum_{j} D(t,j)
-        + \mu \sum_{j} \sum_{l:\, y_l \ne c} \big[m + D(t,j) - D(t,l)\big]_+
-        + \mu \sum_{i:\, y_i \ne c} \sum_{j \rightsquigarrow i} \big[m + D(i,j) - D(i,t)\big]_+,
+    .. math::
+
+        \begin{aligned}
+        E_c(t) = {} & (1-\mu) \sum_{j} D(t,j)
+        + \mu \sum_{j} \sum_{l:\, y_l \ne c} \big[m + D(t,j) - D(t,l)\big]_+ \\
+        & + \mu \sum_{i:\, y_i \ne c} \sum_{j \rightsquigarrow i} \big[m + D(i,j) - D(i,t)\big]_+,
+        \end{aligned}
 
     with squared distances D: the pull of its targets, the hinge losses of its own impostors, and
     those of the training rows whose impostor it would be.
