@@ -286,3 +286,28 @@ def test_warnings_point_at_the_users_line():
     with pytest.warns(RuntimeWarning, match="so") as caught:
         warn_user("so", RuntimeWarning)
     assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize(("width", "method"), [(2, "fit_pairs"), (3, "fit_triplets")])
+def test_tuples_of_rows_are_given_by_row_numbers(width, method):
+    """The sentence says how to convert them."""
+    tuples = np.random.default_rng(0).normal(size=(5, width, 4))
+    sentence = (
+        rf"has 3 dimensions \(5, {width}, 4\), but tuples of rows are given by row numbers: "
+        rf"{method} takes X = \w+\.reshape\(-1, 4\) and "
+        rf"np\.arange\({5 * width}\)\.reshape\(-1, {width}\)\.$"
+    )
+    learner = lw.ComposedMetric("pairs" if width == 2 else "triplets")
+    X, index = tuples.reshape(-1, 4), np.arange(5 * width).reshape(-1, width)
+    same = [[True, False, True, False, True]] if width == 2 else []
+    with pytest.raises(ValueError, match=f"^X {sentence}"):
+        learner.fit(tuples, np.ones(5))
+    with pytest.raises(ValueError, match=sentence):
+        getattr(learner, method)(X, tuples, *same)
+    getattr(learner, method)(X, index, *same)
+
+
+@pytest.mark.parametrize("X", [np.full((4, 2), 1j), [[1.0, 2.0], [1j, 3.0]], sp.eye(3) * 1j])
+def test_complex_numbers_are_refused_in_one_sentence(X):
+    with pytest.raises(ValueError, match=r"Complex data not supported: X holds complex .*\.$"):
+        lw.Euclidean().fit(X)
