@@ -71,8 +71,8 @@ def _skip_what_scikit_learn_documents(app, what, name, member, skip, options):
 
 
 def _escape_initials(app, what, name, obj, options, lines):
-    """Keep a reference that begins with an initial from being read as a list item "A."."""
-    lines[:] = [re.sub(r"^(?=[A-Z]\. )", r"\\", line) for line in lines]
+    """Keep a line that begins with an initial from being read as a list item "A."."""
+    lines[:] = [re.sub(r"^(\s*)(?=[A-Z]\.(?: |$))", r"\1\\", line) for line in lines]
 
 
 def setup(app):
