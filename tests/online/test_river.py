@@ -1,5 +1,6 @@
 """Dicts of features, and river's pipelines where river is installed."""
 
+import pickle
 import sys
 
 import numpy as np
@@ -153,3 +154,108 @@ def test_classifier_step_without_river_raises_a_clear_error(monkeypatch):
     monkeypatch.setitem(sys.modules, "river.base", None)
     with pytest.raises(ImportError, match="pip install river"):
         ClassifierStream(lw.PA()).pipeline_step()
+
+
+def steps():
+    return {
+        "metric": PairStream(lw.PAMetric(memory=5)).pipeline_step(),
+        "neighbours": PairStream(lw.PAMetric(memory=5)).knn_step(3, window_size=50),
+        "two classes": ClassifierStream(lw.AROW()).pipeline_step(),
+        "classes": ClassifierStream(lw.PA(), classes=[False, True]).pipeline_step(),
+    }
+
+
+STEP_NAMES = ["metric", "neighbours", "two classes", "classes"]
+
+
+def labelled_stream(n=60, seed=1):
+    rng = np.random.default_rng(seed)
+    for _ in range(n):
+        label = bool(rng.random() < 0.5)
+        yield {"signal": rng.normal() + 2 * label, "noise": rng.normal()}, label
+
+
+def answers(step):
+    answer = step.transform_one if hasattr(step, "transform_one") else step.predict_one
+    return [answer(x) for x, _ in labelled_stream(20, seed=2)]
+
+
+@pytest.mark.parametrize("name", STEP_NAMES)
+def test_steps_pickle_and_clone(name):
+    pytest.importorskip("river", reason="river is not installed")
+    step = steps()[name]
+    untouched = answers(step)
+    for x, label in labelled_stream():
+        step.learn_one(x, label)
+    learned = answers(step)
+    assert learned != untouched
+    copies = [pickle.loads(pickle.dumps(step)), step.clone(include_attributes=True)]
+    assert all(answers(copy) == learned for copy in copies)
+    clone = step.clone()
+    assert answers(clone) == untouched
+    assert repr(clone) == repr(step)
+    for x, label in labelled_stream():  # what a clone learns does not touch the step
+        clone.learn_one(x, label)
+    assert answers(clone) == learned == answers(step)
+    for x, label in labelled_stream(seed=3):
+        clone.learn_one(x, label)
+    assert answers(step) == learned
+
+
+@pytest.mark.parametrize("name", STEP_NAMES)
+def test_steps_pass_the_checks_of_river(name):
+    checks = pytest.importorskip("river.checks", reason="river is not installed")
+    pytest.importorskip("river.datasets")
+    model = steps()[name]
+    skipped = model._unit_test_skips()
+    n_checks = 0
+    for check in checks.yield_checks(model):
+        if check.__name__ not in skipped:
+            check(model.clone())
+            n_checks += 1
+    assert n_checks >= 20
+
+
+@pytest.mark.parametrize("window_size", [40, 1000])
+def test_neighbours_are_searched_under_the_present_metric(window_size):
+    pytest.importorskip("river", reason="river is not installed")
+    step = PairStream(lw.PAMetric(memory=5)).knn_step(3, window_size)
+    plain, rows, labels = lw.PAMetric(memory=5), [], []
+    assert step.predict_one({"signal": 1.0, "noise": 0.0}) is None
+    assert step.predict_proba_one({"signal": 1.0, "noise": 0.0}) == {}
+    for x, label in labelled_stream(120):
+        row = np.array([x["noise"], x["signal"]])
+        if len(set(labels)) > 1 and len(rows) > 2:
+            mapped = plain.transform(np.array(rows[-window_size:]))
+            distances = np.linalg.norm(mapped - plain.transform(row[None]), axis=1)
+            nearest = np.argsort(distances, kind="stable")[:3]
+            share = np.mean([labels[-window_size:][place] for place in nearest])
+            expected = {True: share, False: 1 - share}
+            assert step.predict_proba_one(x) == pytest.approx(expected)
+            assert step.predict_one(x) == (share > 0.5)
+        step.learn_one(x, label)
+        plain.partial_fit(row[None], [label])
+        rows.append(row)
+        labels.append(label)
+
+
+def test_neighbours_under_a_learning_metric_on_a_stream():
+    pytest.importorskip("river", reason="river is not installed")
+    from river import neighbors, preprocessing
+    from sklearn.datasets import load_wine
+
+    X, y = load_wine(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(X))
+    accuracy = {}
+    for name, make in {
+        "plain": lambda: neighbors.KNNClassifier(3),
+        "learned": lambda: PairStream(lw.PAMetric(memory=5)).knn_step(3),
+    }.items():
+        model = preprocessing.StandardScaler() | make()
+        right = 0
+        for i in order:
+            x = dict(enumerate(X[i].tolist()))
+            right += model.predict_one(x) == y[i]
+            model.learn_one(x, int(y[i]))
+        accuracy[name] = right / len(X)
+    assert accuracy["learned"] > accuracy["plain"] > 0.85

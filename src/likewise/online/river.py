@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from likewise._runtime.arrays import FloatArray
 from likewise.online._classifier import OnlineClassifier
@@ -65,7 +66,7 @@ class PairStream:
         """
         sides = (x,) if isinstance(x, Mapping) else _sides(x)
         columns = self.features or _sorted({name for side in sides for name in side})
-        rows = [_row(side, columns) for side in sides]
+        rows = [row_of(side, columns) for side in sides]
         if len(rows) == 1:
             self.model.partial_fit(rows[0][None], np.array([y]))
         else:
@@ -76,7 +77,7 @@ class PairStream:
         """Predict whether the two dicts of a pair are similar."""
         if self.features is None:
             raise ValueError("This PairStream is not fitted yet: call learn_one first.")
-        first, second = (_row(side, self.features)[None] for side in _sides(x))
+        first, second = (row_of(side, self.features)[None] for side in _sides(x))
         return bool(self.model.predict_pairs(first, second)[0])
 
     def transform_one(self, x: Features) -> dict[int, float]:
@@ -85,25 +86,38 @@ class PairStream:
         Before the first event, return the values of the dict in the order of its sorted keys.
         """
         if self.features is None:
-            return dict(enumerate(_row(x, _sorted(x)).tolist()))
-        mapped = np.asarray(self.model.transform(_row(x, self.features)[None]))[0]
+            return dict(enumerate(row_of(x, _sorted(x)).tolist()))
+        mapped = np.asarray(self.model.transform(row_of(x, self.features)[None]))[0]
         return dict(enumerate(mapped.tolist()))
 
     def pipeline_step(self) -> Any:
         """Return a supervised transformer for river's pipelines, which updates this model."""
-        base: Any = _river()
+        return _steps().MetricStep(self)
 
-        class MetricStep(base.SupervisedTransformer):  # type: ignore[misc]
-            def __init__(self, stream: PairStream) -> None:
-                self.stream = stream
+    def knn_step(self, n_neighbors: int = 3, window_size: int = 1000) -> Any:
+        """Return a kNN classifier for river's pipelines, which updates this model.
 
-            def learn_one(self, x: Features, y: Any) -> None:
-                self.stream.learn_one(x, y)
+        Parameters
+        ----------
+        n_neighbors : int
+            How many neighbours vote.
+        window_size : int
+            How many of the last samples are searched. They are kept as they came, so that all
+            distances are those of the metric learned so far.
 
-            def transform_one(self, x: Features) -> dict[int, float]:
-                return self.stream.transform_one(x)
+        Returns
+        -------
+        river classifier
+            The last step of a pipeline.
+        """
+        return _steps().MetricKNNStep(self, n_neighbors, window_size)
 
-        return MetricStep(self)
+    def unfitted(self) -> PairStream:
+        """Return a stream with the same parameters that has learned nothing."""
+        return PairStream(clone(self.model))
+
+    def __repr__(self) -> str:
+        return f"PairStream({self.model!r})"
 
 
 class ClassifierStream:
@@ -144,47 +158,39 @@ class ClassifierStream:
     def learn_one(self, x: Features, y: Any) -> None:
         """Update the model with one labelled dict."""
         columns = self.features or _sorted(x)
-        self.model.learn_one(_row(x, columns), y, classes=self.classes)
+        self.model.learn_one(row_of(x, columns), y, classes=self.classes)
         self.features = columns  # only now: an event that raises an error must not set them
 
     def predict_one(self, x: Features) -> Any:
         """Predict the label of a dict; None before the first event."""
         if self.features is None:
             return None
-        return self.model.predict(_row(x, self.features)[None])[0].item()
+        return self.model.predict(row_of(x, self.features)[None])[0].item()
 
     def decision_one(self, x: Features) -> dict[Any, float]:
         """Return the scores by class, of two classes only the second; {} before the first event."""
         if self.features is None:
             return {}
-        scores = np.atleast_1d(self.model.decision_function(_row(x, self.features)[None])[0])
+        scores = np.atleast_1d(self.model.decision_function(row_of(x, self.features)[None])[0])
         classes = self.model.classes_.tolist()
         return dict(zip(classes[-len(scores) :], scores.tolist(), strict=True))
 
     def pipeline_step(self) -> Any:
         """Return a classifier for river's pipelines, which updates this model."""
-        base: Any = _river()
+        return _steps().ClassifierStep(self)
 
-        class ClassifierStep(base.Classifier):  # type: ignore[misc]
-            def __init__(self, stream: ClassifierStream) -> None:
-                self.stream = stream
+    def unfitted(self) -> ClassifierStream:
+        """Return a stream with the same parameters that has learned nothing."""
+        return ClassifierStream(clone(self.model), self.classes)
 
-            @property
-            def _multiclass(self) -> bool:
-                return True
-
-            def learn_one(self, x: Features, y: Any) -> None:
-                self.stream.learn_one(x, y)
-
-            def predict_one(self, x: Features) -> Any:
-                return self.stream.predict_one(x)
-
-        return ClassifierStep(self)
+    def __repr__(self) -> str:
+        return f"ClassifierStream({self.model!r}, classes={self.classes!r})"
 
 
-def _river() -> Any:
+def _steps() -> Any:
     try:
-        return import_module("river.base")
+        import_module("river.base")
+        return import_module("likewise.online._river_steps")
     except ImportError:
         raise ImportError("A step of a river pipeline needs river: pip install river.") from None
 
@@ -193,7 +199,8 @@ def _sorted(names: Any) -> Columns:
     return tuple(sorted(names, key=lambda name: (type(name).__name__, name)))
 
 
-def _row(x: Features, columns: Columns) -> FloatArray:
+def row_of(x: Features, columns: Columns) -> FloatArray:
+    """Return the values of a dict as a row with the given columns; a missing one is 0."""
     unknown = [name for name in x if name not in columns]
     if unknown:
         raise ValueError(
