@@ -11,9 +11,10 @@ import numpy as np
 from river import base
 
 from likewise.neighbors import vote
+from likewise.online._features import Features, row_of
 from likewise.online.arow import AROW
 from likewise.online.pa_metric import PAMetric
-from likewise.online.river import ClassifierStream, Features, PairStream, row_of
+from likewise.online.river import ClassifierStream, PairStream
 
 
 class _StreamStep(base.Estimator):  # type: ignore[misc]

@@ -5,19 +5,16 @@ Only `pipeline_step` needs river to be installed.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from likewise._runtime.arrays import FloatArray
 from likewise.online._classifier import OnlineClassifier
+from likewise.online._features import Columns, Features, row_of, sides_of, sorted_columns
 from likewise.online._metric_learner import OnlineMetricLearner
-
-Features = Mapping[Hashable, float]
-Columns = tuple[Hashable, ...]
 
 
 class PairStream:
@@ -64,8 +61,8 @@ class PairStream:
         y : bool, or label
             Whether the pair is similar; or the label of the sample.
         """
-        sides = (x,) if isinstance(x, Mapping) else _sides(x)
-        columns = self.features or _sorted({name for side in sides for name in side})
+        sides = (x,) if isinstance(x, Mapping) else sides_of(x)
+        columns = self.features or sorted_columns({name for side in sides for name in side})
         rows = [row_of(side, columns) for side in sides]
         if len(rows) == 1:
             self.model.partial_fit(rows[0][None], np.array([y]))
@@ -77,7 +74,7 @@ class PairStream:
         """Predict whether the two dicts of a pair are similar."""
         if self.features is None:
             raise ValueError("This PairStream is not fitted yet: call learn_one first.")
-        first, second = (row_of(side, self.features)[None] for side in _sides(x))
+        first, second = (row_of(side, self.features)[None] for side in sides_of(x))
         return bool(self.model.predict_pairs(first, second)[0])
 
     def transform_one(self, x: Features) -> dict[int, float]:
@@ -86,7 +83,7 @@ class PairStream:
         Before the first event, return the values of the dict in the order of its sorted keys.
         """
         if self.features is None:
-            return dict(enumerate(row_of(x, _sorted(x)).tolist()))
+            return dict(enumerate(row_of(x, sorted_columns(x)).tolist()))
         mapped = np.asarray(self.model.transform(row_of(x, self.features)[None]))[0]
         return dict(enumerate(mapped.tolist()))
 
@@ -157,7 +154,7 @@ class ClassifierStream:
 
     def learn_one(self, x: Features, y: Any) -> None:
         """Update the model with one labelled dict."""
-        columns = self.features or _sorted(x)
+        columns = self.features or sorted_columns(x)
         self.model.learn_one(row_of(x, columns), y, classes=self.classes)
         self.features = columns  # only now: an event that raises an error must not set them
 
@@ -193,25 +190,3 @@ def _steps() -> Any:
         return import_module("likewise.online._river_steps")
     except ImportError:
         raise ImportError("A step of a river pipeline needs river: pip install river.") from None
-
-
-def _sorted(names: Any) -> Columns:
-    return tuple(sorted(names, key=lambda name: (type(name).__name__, name)))
-
-
-def row_of(x: Features, columns: Columns) -> FloatArray:
-    """Return the values of a dict as a row with the given columns; a missing one is 0."""
-    unknown = [name for name in x if name not in columns]
-    if unknown:
-        raise ValueError(
-            f"The feature {unknown[0]!r} is new, but only those of the first event are allowed: "
-            f"{', '.join(map(repr, columns))}."
-        )
-    return np.array([x.get(name, 0.0) for name in columns], dtype=np.float64)
-
-
-def _sides(x: Any) -> tuple[Features, Features]:
-    match x:
-        case (Mapping() as first, Mapping() as second):
-            return first, second
-    raise ValueError(f"x must be a pair of dicts of features, but it is {repr(x)[:80]}.")
