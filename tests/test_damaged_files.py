@@ -2,9 +2,12 @@
 
 import inspect
 import json
+import os
 import struct
 import subprocess
 import sys
+import time
+import tracemalloc
 from contextlib import suppress
 from pathlib import Path
 
@@ -120,10 +123,123 @@ def test_a_file_larger_than_memory_is_refused(saved, monkeypatch):
         lw.load(saved)
 
 
-def test_words_of_absurd_width_are_refused(tmp_path):
-    words = {"$words": ["a"], "shape": [1], "width": 2**45}
-    with pytest.raises(MemoryError, match="words of a model file needs about"):
+@pytest.mark.parametrize("width", [2**18 + 1, 2**30, 2**45, 10**400, -1])
+def test_words_of_absurd_width_are_refused(width, tmp_path):
+    words = {"$words": ["a"], "shape": [1], "width": width}
+    with pytest.raises(ValueError, match="holds damaged words"):
         lw.load(forge(tmp_path / "m", header_of(a_model(state={"x_": words}))))
+
+
+def test_a_few_bytes_do_not_ask_for_much_memory(tmp_path):
+    """One long word and many empty ones: a table of all at the same width."""
+    words = {"$words": ["a" * 5000] + [""] * 50_000, "shape": [50_001], "width": 5000}
+    path = forge(tmp_path / "m", header_of(a_model(state={"x_": words})))
+    tracemalloc.start()
+    with pytest.raises(ValueError, match="holds damaged words"):
+        lw.load(path)
+    assert tracemalloc.get_traced_memory()[1] < 100 * path.stat().st_size
+    tracemalloc.stop()
+    model = lw.Euclidean()
+    model.x_ = np.array(words["$words"])
+    with pytest.raises(ValueError, match=r"Euclidean.x_ holds words of too different lengths"):
+        model.save(path)
+
+
+def test_very_many_arrays_are_refused_at_once(tmp_path):
+    empty = {"dtype": "F64", "shape": [0], "data_offsets": [0, 0]}
+    path = raw(tmp_path / "m", {str(number): empty for number in range(100_000)}, b"")
+    begin = time.perf_counter()
+    with pytest.raises(ValueError, match="holds 100000 arrays, but a model has at most 10000"):
+        lw.load(path)
+    assert time.perf_counter() - begin < 5
+    model = lw.Euclidean()
+    model.x_ = [np.zeros(0)] * 10_001
+    with pytest.raises(ValueError, match="has 10001 arrays, but a file holds 10000"):
+        model.save(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ValueError, match="is a pipe or device, but a model is saved as a file"):
+        lw.load(tmp_path / "pipe")
+
+
+def fields_of(model, name):
+    """Return where the named record stands in a saved header."""
+
+    def find(content):
+        if isinstance(content, dict):
+            if content.get("$record") == name:
+                return content["fields"]
+            content = list(content.values())
+        if isinstance(content, list):
+            for inner in content:
+                if (found := find(inner)) is not None:
+                    return found
+        return None
+
+    return find(model)
+
+
+RECORDS = {
+    "SketchedCovariance": lw.AROW(covariance=2),
+    "FactoredCovariance": lw.AROW(),
+    "DiagonalCovariance": lw.AROW(covariance="diagonal"),
+    "ClassifierState": lw.PA(),
+    "PairState": lw.PAMetric(random_state=0),
+    "ComponentsCache": lw.PAMetric(random_state=0),
+    "History": lw.PAMetric(record_every=9, random_state=0),
+    "KernelState": lw.POLA(kernel="rbf", max_iter=1, random_state=0),
+    "KernelBasis": lw.POLA(kernel="rbf", max_iter=1, random_state=0),
+    "KernelSpace": lw.LMNN(1, kernel="rbf", max_iter=2),
+    "Mixture": lw.PLML(n_metrics=2, max_iter=2, random_state=0),
+}
+
+
+def test_all_records_are_damaged_here():
+    assert set(RECORDS) | {"EigenbasisMatrix"} == set(_files._RECORDS)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", RECORDS)
+def test_every_state_class_checks_its_fields(name, tmp_path):
+    """Each field is replaced by what no model has; a file that is only signed again is read."""
+    model = RECORDS[name].fit(X[::3], WORDS[::3])
+    arrays = {}
+    content = _files._encode(model, name, arrays)
+    assert lw.load(forge(tmp_path / "m", header_of(content), arrays)).get_params()
+    fields = fields_of(content, name)
+    for field, value in list(fields.items()):
+        is_array = isinstance(value, dict) and "$array" in str(value)
+        damage = ["text", -7, 10**400, None, {"$array": "damaged"}]
+        if value is None:
+            damage.remove(None)
+        if isinstance(value, float):
+            damage.remove(-7)
+        if not is_array:
+            damage.append({"$float": "nan"})
+        for wrong in damage:
+            fields[field] = wrong
+            damaged = arrays | {"damaged": np.full((3, 1, 2), np.nan)}
+            with pytest.raises(ValueError, match="damaged"):
+                lw.load(forge(tmp_path / "m", header_of(content), damaged))
+        fields[field] = value
+
+
+@pytest.mark.parametrize(("rank", "capacity"), [(2, 2), (5, 4), (0, 0), (3, 4)])
+def test_a_sketch_that_would_never_be_reduced_is_refused(rank, capacity, tmp_path):
+    """`partial_fit` of such a model would not end."""
+    model = lw.AROW(covariance=2).fit(X[::3], WORDS[::3])
+    sketch = model._state.covariance
+    sketch.rank = rank
+    for name in ("basis", "diagonal"):
+        setattr(sketch, name, getattr(sketch, name)[:, :capacity])
+    sketch.rows = sketch.rows[:, :capacity, :capacity]
+    sketch.columns = sketch.columns[:, :capacity]
+    model.save(tmp_path / "m")
+    with pytest.raises(ValueError, match="holds a damaged SketchedCovariance"):
+        lw.load(tmp_path / "m")
 
 
 RANDOM = {
@@ -218,6 +334,8 @@ def test_loading_runs_nothing_from_the_file(saved):
     """Neither pickle's machinery nor eval, exec or an import by name is reached."""
     program = """
 import sys
+import time
+import tracemalloc
 import likewise as lw
 from likewise import *
 import numpy, pickle, builtins, importlib

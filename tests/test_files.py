@@ -2,6 +2,8 @@
 
 import os
 import stat
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -273,3 +275,66 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
     assert pipe.is_fifo()
     (tmp_path / "copy").write_bytes(received[0])
     assert isinstance(lw.load(tmp_path / "copy"), lw.Euclidean)
+
+
+def test_paths_of_any_kind(tmp_path):
+    for path in (tmp_path / "a", str(tmp_path / "b"), os.fsencode(tmp_path / "c\xe9")):
+        lw.Euclidean().fit([[1.0, 2.0]]).save(path)
+        assert isinstance(lw.load(path), lw.Euclidean)
+
+
+@pytest.mark.parametrize("length", [200, 245, 246, 250, 255])
+def test_names_as_long_as_the_system_allows(length, tmp_path):
+    path = tmp_path / ("m" * length)
+    for _ in range(2):
+        lw.Euclidean().fit([[1.0, 2.0]]).save(path)
+    assert list(tmp_path.iterdir()) == [path]
+    assert isinstance(lw.load(path), lw.Euclidean)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o666])
+def test_an_overwritten_file_keeps_its_permissions(mode, tmp_path):
+    path = tmp_path / "m"
+    path.write_bytes(b"")
+    path.chmod(mode)
+    lw.Euclidean().fit([[1.0, 2.0]]).save(path)
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_the_unfinished_file_of_a_killed_save_is_removed_by_the_next(tmp_path):
+    program = f"""
+import os, signal, time
+import likewise as lw
+
+def killed(descriptor):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+os.fsync = killed
+lw.Euclidean().fit([[1.0, 2.0]]).save({str(tmp_path / "m")!r})
+"""
+    done = subprocess.run([sys.executable, "-c", program], timeout=60)
+    assert done.returncode == -9
+    assert len(list(tmp_path.iterdir())) == 1  # which is not the target
+    assert not (tmp_path / "m").exists()
+    lw.Euclidean().fit([[1.0, 2.0]]).save(tmp_path / "other")
+    assert list(tmp_path.iterdir()) == [tmp_path / "other"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="locks of POSIX")
+def test_a_save_does_not_disturb_another_one(tmp_path, monkeypatch):
+    """The file that another process is still writing stays; here the other one is ourselves."""
+    sync, inner = os.fsync, []
+
+    def saving_in_between(descriptor):
+        if not inner:
+            inner.append(True)
+            lw.Euclidean().fit([[1.0, 2.0]]).save(tmp_path / "second")
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", saving_in_between)
+    lw.FDA().fit(X, Y).save(tmp_path / "first")
+    assert isinstance(lw.load(tmp_path / "first"), lw.FDA)
+    assert isinstance(lw.load(tmp_path / "second"), lw.Euclidean)
+    assert len(list(tmp_path.iterdir())) == 2

@@ -13,9 +13,7 @@ import inspect
 import json
 import math
 import os
-import secrets
 from importlib import import_module
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,13 +22,17 @@ import safetensors.numpy
 from sklearn.frozen import FrozenEstimator
 
 from likewise._runtime.memory import require_memory
+from likewise._runtime.writing import write_atomically
 
 FORMAT = 1
 _CLASSES: dict[str, type] = {}
 _RECORDS: dict[str, Any] = {}
 Record = TypeVar("Record")
+# What may go wrong with values that are not of the kind they should be.
+_ERRORS = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
 # What safetensors calls the numbers that a model holds.
 _KINDS = {"BOOL", "U8", "I8", "U16", "I16", "F16", "U32", "I32", "F32", "U64", "I64", "F64"}
+_MAX_ARRAYS = 10_000  # each takes some time to read, however small it is
 # Lives only while scikit-learn runs a fit, belongs to the session and not to the model, or follows
 # from the rest.
 _NOT_STATE = frozenset(
@@ -44,46 +46,26 @@ def register(cls: type) -> None:
 
 
 def record(cls: type[Record]) -> type[Record]:
-    """Let models hold instances of a dataclass of ours in their state."""
+    """Let models hold instances of a dataclass of ours in their state.
+
+    Its method ``check`` raises a ValueError if the fields, which come from a file, are not valid.
+    """
     _RECORDS[cls.__name__] = cls
     return cls
 
 
-def save(model: Any, path: str | os.PathLike[str]) -> None:
+def save(model: Any, path: str | bytes | os.PathLike[str]) -> None:
     """Write `model` to `path`; the file appears whole or not at all."""
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     content = _encode(model, type(model).__name__, arrays)
+    if len(arrays) > _MAX_ARRAYS:
+        raise ValueError(f"The model has {len(arrays)} arrays, but a file holds {_MAX_ARRAYS}.")
     header = json.dumps({"format": FORMAT, "versions": _versions(), "model": content})
     metadata = {"likewise": header, "fingerprint": _fingerprint(header, arrays)}
-    write_whole(path, safetensors.numpy.save(arrays, metadata))
+    write_atomically(path, safetensors.numpy.save(arrays, metadata))
 
 
-def write_whole(path: str | os.PathLike[str], blob: bytes) -> None:
-    """Put `blob` at `path` whole or not at all, with the permissions of any new file.
-
-    A pipe or a device is written to as it is: there is no file to replace.
-    """
-    target = Path(os.path.realpath(path))
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"There is no folder {str(target.parent)!r} to write in.")
-    if target.is_dir():
-        raise IsADirectoryError(f"{str(target)!r} is a folder, but a file is to be written.")
-    if target.exists() and not target.is_file():
-        target.write_bytes(blob)
-        return
-    unfinished = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
-    try:
-        with open(unfinished, "xb") as file:
-            file.write(blob)
-            file.flush()
-            os.fsync(file.fileno())  # else a crash could leave the new name on missing content
-        os.replace(unfinished, target)
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
-        raise
-
-
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: str | bytes | os.PathLike[str]) -> Any:
     """Read a model that `save` wrote; predictions and further learning are bit for bit the same.
 
     Parameters
@@ -107,7 +89,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     return _read(path)[0]
 
 
-def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
+def describe(path: str | bytes | os.PathLike[str]) -> dict[str, Any]:
     """Return what a model file says of itself: class, parameters, versions, shapes of its state."""
     model, versions = _read(path)
     return {
@@ -141,13 +123,15 @@ def _fingerprint(header: str, arrays: dict[str, np.ndarray[Any, Any]]) -> str:
     return digest.hexdigest()
 
 
-def _read(path: str | os.PathLike[str]) -> tuple[Any, dict[str, str]]:
+def _read(path: str | bytes | os.PathLike[str]) -> tuple[Any, dict[str, str]]:
     """Return the model in a file, and the versions it was written by."""
-    name = os.fspath(path)
+    name = os.fsdecode(path)
     if os.path.isdir(name):
         raise IsADirectoryError(f"{name!r} is a folder, but a model is saved as a file.")
     if not os.path.exists(name):
         raise FileNotFoundError(f"There is no model file {name!r}.")
+    if not os.path.isfile(name):
+        raise ValueError(f"{name!r} is a pipe or device, but a model is saved as a file.")
     _import_learners()
     try:
         text, arrays = _read_checked(name)
@@ -160,7 +144,7 @@ def _read(path: str | os.PathLike[str]) -> tuple[Any, dict[str, str]]:
         raise ValueError(f"{name!r} {error}.") from None
     except safetensors.SafetensorError as error:
         raise ValueError(f"{name!r} is not a whole safetensors file ({error}).") from None
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (*_ERRORS, RecursionError):
         raise ValueError(f"{name!r} has an unreadable likewise header.") from None
 
 
@@ -181,6 +165,9 @@ def _read_checked(name: str) -> tuple[str, dict[str, Any]]:
         if "likewise" not in metadata or "fingerprint" not in metadata:
             raise _Unreadable("is a safetensors file, but not one saved by likewise")
         require_memory(os.path.getsize(name), f"Loading {name!r}")
+        n_arrays = len(file.keys())
+        if n_arrays > _MAX_ARRAYS:
+            raise _Unreadable(f"holds {n_arrays} arrays, but a model has at most {_MAX_ARRAYS}")
         kinds = {file.get_slice(key).get_dtype() for key in file.keys()}  # noqa: SIM118
         if not kinds <= _KINDS:
             raise _Unreadable(f"holds {min(kinds - _KINDS)} arrays, which no model does")
@@ -252,6 +239,8 @@ def _encode_array(array: np.ndarray[Any, Any], where: str, arrays: dict[str, Any
     words = array.ravel().tolist()
     if all(isinstance(word, str) for word in words):
         width = array.dtype.itemsize // 4 if array.dtype.kind == "U" else None
+        if width is not None and not _width_fits(words, width):
+            raise ValueError(f"{where} holds words of too different lengths for a model file.")
         return {"$words": words, "shape": list(array.shape), "width": width}
     raise TypeError(
         f"{where} is an array of {array.dtype} values, but a model file holds numbers and words."
@@ -305,7 +294,12 @@ class _Decoder:
         cls = _RECORDS.get(name)
         if cls is None or set(fields) != {field.name for field in dataclasses.fields(cls)}:
             raise _Unreadable(f"holds a {name!r} that this release of likewise does not know")
-        return cls(**fields)
+        made = cls(**fields)
+        try:
+            made.check()
+        except _ERRORS:
+            raise _Unreadable(f"holds a damaged {name}") from None
+        return made
 
     def model(self, content: Any) -> Any:
         match content:
@@ -315,14 +309,19 @@ class _Decoder:
 
 
 def _words(words: list[Any], shape: list[Any], width: int | None) -> Any:
-    longest = max((len(word) for word in words if isinstance(word, str)), default=0)
-    if not all(isinstance(word, str) for word in words) or (width is not None and width < longest):
+    if not all(isinstance(word, str) for word in words):
         raise _Unreadable("holds damaged words")
     if width is None:
         return np.array(words, dtype=object).reshape(shape)
-    # A few words of absurd declared width would ask for more memory than the file has bytes.
-    require_memory(4.0 * width * len(words), "The words of a model file")
+    if width < max(map(len, words), default=0) or not _width_fits(words, width):
+        raise _Unreadable("holds damaged words")
     return np.array(words, dtype=f"U{width}").reshape(shape)
+
+
+def _width_fits(words: list[str], width: int) -> bool:
+    """Return whether an array of this width needs no more memory than its text suggests."""
+    written = sum(map(len, words)) + 3 * len(words)
+    return 4 * width * len(words) <= max(2**20, 256 * written)
 
 
 def _random_state(state: Any) -> np.random.RandomState:
@@ -357,4 +356,8 @@ def _rebuild(name: str, parameters: dict[str, Any], state: dict[str, Any]) -> An
         )
     model = cls(**parameters)
     vars(model).update(state)
+    try:
+        model._check_state()
+    except _ERRORS:
+        raise _Unreadable(f"holds a {name} whose state is damaged") from None
     return model

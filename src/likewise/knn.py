@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from likewise._metric_parameter import METRIC_RULE, fit_metric, metric_router
 from likewise._numerics.centring import robust_centre
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
+from likewise._runtime.invariants import require, require_array
 from likewise._runtime.validation import (
     TableLike,
     at_least,
@@ -154,6 +155,13 @@ class MetricKNN(NeighborVoter):
         distances, index = self.kneighbors(X)
         weights = None if self.weights == "uniform" else _inverse_distances(distances)
         return vote(self._codes[index], len(self.classes_), weights)
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        if "_rows" in vars(self):
+            require_array(self._rows, len(self._codes), None)
+            require_array(self._centre, self.n_features_in_)
+            require(self.metric_ is not None or self._rows.shape[1] == self.n_features_in_)
 
     def _map(self, X: Array) -> Array:
         return X if self.metric_ is None else transform_centred(self.metric_, X, self._centre)

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from likewise import _files
 from likewise._runtime.arrays import Array
+from likewise._runtime.invariants import require_count
 from likewise._runtime.progress import progress
 from likewise._runtime.threads import single_threaded_blas
 from likewise._runtime.validation import Rule, check_parameters, warn_user
@@ -89,7 +90,7 @@ class Learner(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         super().__init_subclass__(**kwargs)
         _files.register(cls)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | bytes | os.PathLike[str]) -> None:
         """Write the model to a safetensors file, which `likewise.load` reads.
 
         Parameters
@@ -98,6 +99,14 @@ class Learner(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
             The file; it appears whole or not at all.
         """
         _files.save(self, path)
+
+    def _check_state(self) -> None:
+        """Raise a ValueError if the attributes, which come from a file, are not those of a model.
+
+        A model that is not fitted has none.
+        """
+        if "n_features_in_" in vars(self):
+            require_count(self.n_features_in_, least=1)
 
     def _check_parameters(self) -> None:
         values = {name: getattr(self, name) for name in self._rules}

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from likewise._numerics.centring import centred
 from likewise._numerics.products import map_rows
 from likewise._runtime.arrays import Array
+from likewise._runtime.invariants import require_array
 from likewise._runtime.threads import single_threaded_blas
 from likewise._runtime.validation import TableLike, check_rows
 from likewise.base.learner import Learner
@@ -106,6 +107,11 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
     @property
     def _n_features_out(self) -> int:
         return int(self.components_.shape[0])
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        if "components_" in vars(self):
+            require_array(self.components_, None, self.n_features_in_ if self._linear else None)
 
     def _check_new(self, X: Any, name: str) -> Any:
         check_is_fitted(self)

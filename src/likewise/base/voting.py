@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from likewise._runtime.arrays import Array, IndexArray
+from likewise._runtime.invariants import require_index
 from likewise._runtime.validation import TableLike, at_least, check_parameters
 from likewise.base.learner import Learner
 from likewise.neighbors import vote
@@ -53,6 +54,11 @@ class NeighborVoter(ClassifierMixin, Learner):  # type: ignore[misc]
         """
         _, counts = self._vote(X)
         return np.asarray(counts / counts.sum(axis=1, keepdims=True))
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        if "_codes" in vars(self):
+            require_index(self._codes, None, len(self.classes_))
 
     def _vote(self, X: TableLike) -> tuple[IndexArray, Array]:
         _, index = self.kneighbors(X)

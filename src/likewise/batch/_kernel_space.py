@@ -10,6 +10,7 @@ from scipy.linalg import eigh
 
 from likewise import _files
 from likewise._runtime.arrays import Array, FloatArray
+from likewise._runtime.invariants import require_array
 from likewise._runtime.memory import require_memory
 from likewise._runtime.threads import run_blocks, single_threaded_blas
 from likewise.kernels import kernel_function
@@ -42,6 +43,12 @@ class KernelSpace:
     rows: FloatArray
     means: FloatArray
     basis: FloatArray
+
+    def check(self) -> None:
+        """Raise a ValueError if the fields are not valid."""
+        require_array(self.rows, None, None)
+        require_array(self.means, len(self.rows))
+        require_array(self.basis, len(self.rows), None)
 
     @classmethod
     def from_rows(

@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from likewise._files import write_whole
+from likewise._runtime.writing import write_atomically
 from likewise.evaluation import Comparison, MethodResult
 from likewise.methods import Method
 
@@ -129,4 +129,4 @@ def check_writable(path: Path | None) -> None:
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write a JSON file that appears complete or not at all."""
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
-    write_whole(path, f"{text}\n".encode())
+    write_atomically(path, f"{text}\n".encode())

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from likewise._loops.classifiers.types import ClassifierRule, EventLearner, margins
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
+from likewise._runtime.invariants import require
 from likewise._runtime.memory import require_memory
 from likewise._runtime.threads import run_blocks
 from likewise._runtime.validation import (
@@ -278,6 +279,14 @@ class OnlineClassifier(ClassifierMixin, OnlineLearner):  # type: ignore[misc]
     def _fitted_state(self) -> ClassifierState:
         super()._fitted_state()
         return self._state
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        if "_state" in vars(self):
+            require(isinstance(self._state, ClassifierState))
+            n_models, width = self._state.weights.shape
+            require(n_models == (1 if len(self.classes_) == 2 else len(self.classes_)))
+            require(width - self.n_features_in_ in (0, 1))
 
     def _initial_state(self, n_features: int, n_classes: int) -> ClassifierState:
         """Return the state before the first event, if there is enough memory for it."""

@@ -11,7 +11,13 @@ from likewise import _files
 from likewise._loops.checks import padded
 from likewise._loops.classifiers.types import ClassifierRule, EventLearner, predicted
 from likewise._runtime.arrays import FloatArray, IndexArray
-from likewise.online._covariance_state import CovarianceState, start_covariance
+from likewise._runtime.invariants import require, require_array, require_count
+from likewise.online._covariance_state import (
+    CovarianceState,
+    DiagonalCovariance,
+    FactoredCovariance,
+)
+from likewise.online._sketched_covariance import SketchedCovariance
 
 
 @_files.record
@@ -30,6 +36,17 @@ class ClassifierState:
     n_updates: int = 0
     mistakes: int = 0
 
+    def check(self) -> None:
+        """Raise a ValueError if the fields are not valid."""
+        require_array(self.weights, None, None)
+        n_models, width = self.weights.shape
+        require(n_models > 0 and width > 0)
+        require_array(self.max_sqnorm, n_models)
+        require(isinstance(self.covariance, CovarianceState))
+        require(self.covariance.shape in (None, (n_models, width)))
+        for count in (self.n_events, self.n_updates, self.mistakes):
+            require_count(count)
+
     @classmethod
     def start(
         cls, n_models: int, width: int, covariance: str | int | None, variance: float
@@ -38,7 +55,7 @@ class ClassifierState:
         return cls(
             np.zeros((n_models, width)),
             np.zeros(n_models),
-            start_covariance(n_models, width, covariance, variance),
+            _start_covariance(n_models, width, covariance, variance),
         )
 
 
@@ -83,3 +100,17 @@ def sample_learner(state: ClassifierState, top2: bool, rule: ClassifierRule) -> 
     sample was a mistake, and the number of updates. The caller counts.
     """
     return state.covariance.event_learner(state.weights, state.max_sqnorm, top2, rule)
+
+
+def _start_covariance(
+    n_models: int, width: int, covariance: str | int | None, variance: float
+) -> CovarianceState:
+    """Return Σ before the first event, for a value of the parameter `covariance`."""
+    match covariance:
+        case None:
+            return DiagonalCovariance.identity()
+        case "diagonal":
+            return DiagonalCovariance.start(n_models, width, variance)
+        case "full":
+            return FactoredCovariance.start(n_models, width, variance)
+    return SketchedCovariance.start(n_models, width, variance, int(covariance))

@@ -17,13 +17,14 @@ from likewise._loops.checks import padded
 from likewise._loops.classifiers.types import (
     ClassifierRule,
     EventLearner,
-    Kind,
-    Sketch,
     margins,
     predicted,
-    split,
 )
 from likewise._runtime.arrays import FloatArray, IndexArray
+from likewise._runtime.invariants import (
+    require,
+    require_array,
+)
 from likewise._runtime.threads import single_threaded_blas
 from likewise.online._covariance_blocks import dense_covariance, learn_in_blocks, likely_updates
 from likewise.online._samples import is_sparse, samples_in_range
@@ -60,6 +61,15 @@ class CovarianceState(ABC):
         Returns the scores of each sample before its update, and the number of updates.
         """
 
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int] | None:
+        """Numbers of models and of weights; None if Σ is fixed."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise a ValueError if the fields are not valid."""
+
     @abstractmethod
     def dense(self) -> FloatArray:
         """Return Σ of every model, or only its diagonal if it is diagonal."""
@@ -90,6 +100,17 @@ class DiagonalCovariance(CovarianceState):
 
     precision: FloatArray
     is_diagonal: ClassVar[bool] = True
+
+    @property
+    def shape(self) -> tuple[int, int] | None:
+        """Numbers of models and of weights; None if Σ is fixed."""
+        n_models, width = self.precision.shape
+        return (n_models, width) if self.precision.size else None
+
+    def check(self) -> None:
+        """Raise a ValueError if the fields are not valid."""
+        require_array(self.precision, None, None)
+        require(bool((self.precision > 0).all()))
 
     @classmethod
     def start(cls, n_models: int, width: int, variance: float) -> DiagonalCovariance:
@@ -150,6 +171,19 @@ class FactoredCovariance(CovarianceState):
     columns: FloatArray
     diagonal: FloatArray
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of models and of weights."""
+        n_models, width = self.diagonal.shape
+        return n_models, width
+
+    def check(self) -> None:
+        """Raise a ValueError if the fields are not valid."""
+        require_array(self.diagonal, None, None)
+        n_models, width = self.shape
+        require_array(self.columns, n_models, width, padded(width))
+        require(bool((self.diagonal > 0).all()))
+
     @classmethod
     def start(cls, n_models: int, width: int, variance: float) -> FactoredCovariance:
         """Return the factors of a multiple of the identity."""
@@ -165,13 +199,13 @@ class FactoredCovariance(CovarianceState):
         rule: ClassifierRule,
     ) -> tuple[FloatArray, int]:
         """Update weights and Σ in place; see `CovarianceState.learn`."""
-        X = _to_dense(X)
+        X = to_dense(X)
         if top2:
             return _loops.factor_events(
                 weights, self.columns, self.diagonal, max_sqnorm, X, labels, True, _NO_LIMIT, rule
             )
         scores, updates = np.empty((len(X), len(weights))), 0
-        for k, binary in _binary_problems(weights, labels):
+        for k, binary in binary_problems(weights, labels):
             scores[:, k], changed = self._learn_model(k, weights, max_sqnorm, X, binary, rule)
             updates += changed
         return scores, updates
@@ -234,152 +268,12 @@ class FactoredCovariance(CovarianceState):
         return np.stack([dense_covariance(*pair) for pair in factors])
 
 
-@_files.record
-@dataclass
-class SketchedCovariance(CovarianceState):
-    """Σ⁻¹ = I/s + QᵀSᵀSQ per model, with S reduced to `rank` rows by frequent directions.
-
-    The arrays are those of a `Sketch`. Their capacity is twice the rank, so that the reduction is
-    needed only once per `rank` updates.
-    """
-
-    rank: int
-    variance: float
-    basis: FloatArray
-    spanned: IndexArray
-    rows: FloatArray
-    used: IndexArray
-    columns: FloatArray
-    diagonal: FloatArray
-    trace: FloatArray
-    sums: FloatArray
-
-    @classmethod
-    def start(cls, n_models: int, width: int, variance: float, rank: int) -> SketchedCovariance:
-        """Return the sketch of a multiple of the identity."""
-        rank = min(rank, width)
-        capacity = 2 * rank
-        return cls(
-            rank,
-            variance,
-            basis=np.zeros((n_models, capacity, width)),
-            spanned=np.zeros(n_models, dtype=np.int64),
-            rows=np.zeros((n_models, capacity, capacity)),
-            used=np.zeros(n_models, dtype=np.int64),
-            columns=np.zeros((n_models, capacity, padded(capacity))),
-            diagonal=np.full((n_models, capacity), variance),
-            trace=np.full(n_models, 1 / variance),
-            sums=np.zeros((n_models, width)),
-        )
-
-    def learn(
-        self,
-        weights: FloatArray,
-        max_sqnorm: FloatArray,
-        X: Any,
-        labels: IndexArray,
-        top2: bool,
-        rule: ClassifierRule,
-    ) -> tuple[FloatArray, int]:
-        """Update weights and Σ in place; see `CovarianceState.learn`."""
-        X = _to_dense(X)
-        if top2:
-            return self._learn_models(slice(None), weights, max_sqnorm, X, labels, True, rule)
-        scores, updates = np.empty((len(X), len(weights))), 0
-        for k, binary in _binary_problems(weights, labels):
-            model = slice(k, k + 1)
-            found, changed = self._learn_models(model, weights, max_sqnorm, X, binary, False, rule)
-            scores[:, k] = found[:, 0]
-            updates += changed
-        return scores, updates
-
-    def _learn_models(
-        self,
-        models: slice,
-        weights: FloatArray,
-        max_sqnorm: FloatArray,
-        X: FloatArray,
-        labels: IndexArray,
-        top2: bool,
-        rule: ClassifierRule,
-    ) -> tuple[FloatArray, int]:
-        parts, updates, taken = [], 0, 0
-        while taken < len(X):
-            found, changed = _loops.low_rank_events(
-                weights[models],
-                self._sketch(models),
-                max_sqnorm[models],
-                X[taken:],
-                labels[taken:],
-                top2,
-                rule,
-            )
-            parts.append(found)
-            taken, updates = taken + len(found), updates + changed
-            for k in np.flatnonzero(self.used == self.rows.shape[1]):
-                self._reduce(int(k), weights[k], rule)
-        return np.concatenate(parts), updates
-
-    def _sketch(self, models: slice) -> Sketch:
-        return Sketch(*(getattr(self, name)[models] for name in Sketch._fields))
-
-    def _reduce(self, k: int, w: FloatArray, rule: ClassifierRule) -> None:
-        """Reduce S to `rank` rows by frequent directions.
-
-        S is rotated to its principal directions, and the squared length of the first one that is
-        dropped is subtracted from all squared lengths.
-        """
-        s, Q = self.variance, self.basis[k, : self.spanned[k]]
-        S = self.rows[k, : self.used[k], : self.spanned[k]]
-        _, lengths, directions = np.linalg.svd(S, full_matrices=False)
-        dropped = lengths[self.rank] ** 2 if len(lengths) > self.rank else 0.0
-        kept = np.maximum(lengths[: self.rank] ** 2 - dropped, 0)
-        count = int(np.count_nonzero(kept))
-        kept = kept[:count]
-        # QR restores orthonormality, or rounding errors would add up over the reductions.
-        rotated, signs = np.linalg.qr((directions[:count] @ Q).T)
-        Q = (rotated * np.sign(signs.diagonal())).T
-        self.basis[k, :count] = Q
-        self.rows[k] = 0
-        np.fill_diagonal(self.rows[k, :count], np.sqrt(kept))
-        self.columns[k] = 0
-        self.diagonal[k] = s
-        self.diagonal[k, :count] = s / (1 + s * kept)
-        self.used[k] = self.spanned[k] = count
-        if rule.kind is Kind.SECOND_ORDER_PERCEPTRON:  # w = Σv, with the new Σ
-            inside, outside = split(self.sums[k], Q)
-            w[:] = s * outside + Q.T @ (self.diagonal[k, :count] * inside)
-
-    def dense(self) -> FloatArray:
-        """Return the matrices, one per model."""
-        matrices = []
-        for basis, columns, diagonal in zip(self.basis, self.columns, self.diagonal, strict=True):
-            inside = dense_covariance(columns, diagonal)
-            inside[np.diag_indices_from(inside)] -= self.variance
-            added = basis.T @ inside @ basis
-            matrices.append(self.variance * np.eye(basis.shape[1]) + (added + added.T) / 2)
-        return np.stack(matrices)
-
-
-def start_covariance(
-    n_models: int, width: int, covariance: str | int | None, variance: float
-) -> CovarianceState:
-    """Return Σ before the first event, for a value of the parameter `covariance`."""
-    match covariance:
-        case None:
-            return DiagonalCovariance.identity()
-        case "diagonal":
-            return DiagonalCovariance.start(n_models, width, variance)
-        case "full":
-            return FactoredCovariance.start(n_models, width, variance)
-    return SketchedCovariance.start(n_models, width, variance, int(covariance))
-
-
-def _to_dense(X: Any) -> FloatArray:
+def to_dense(X: Any) -> FloatArray:
+    """Return samples as a dense array."""
     return np.ascontiguousarray(X.toarray()) if is_sparse(X) else X
 
 
-def _binary_problems(weights: FloatArray, labels: IndexArray) -> list[tuple[int, IndexArray]]:
+def binary_problems(weights: FloatArray, labels: IndexArray) -> list[tuple[int, IndexArray]]:
     """Return the number of each model, and its labels: 1 for its own class, 0 for the rest."""
     if len(weights) == 1:
         return [(0, labels)]

@@ -9,6 +9,7 @@ import numpy as np
 
 from likewise import _files
 from likewise._runtime.arrays import FloatArray
+from likewise._runtime.invariants import require_array, require_count
 from likewise.online._pair_state import PairState
 
 _COLUMNS = ("n_events", "predictive_error", "effective_dimension")
@@ -46,6 +47,11 @@ class History:
         if new:
             entries[self.count : count] = new
         return History(entries, count)
+
+    def check(self) -> None:
+        """Raise a ValueError if the fields are not valid."""
+        require_array(self.entries, None, len(_COLUMNS))
+        require_count(self.count, most=len(self.entries))
 
     def columns(self) -> dict[str, FloatArray]:
         """Return one array per column."""

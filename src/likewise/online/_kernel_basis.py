@@ -15,6 +15,7 @@ from scipy.linalg import solve_triangular
 
 from likewise import _files
 from likewise._runtime.arrays import FloatArray
+from likewise._runtime.invariants import require, require_array, require_count
 from likewise.kernels import Kernel
 from likewise.online._pair_state import PairState
 
@@ -41,6 +42,16 @@ class KernelBasis:
         """Return a basis without directions."""
         points = np.zeros((capacity, n_features))
         return cls(points, points.copy(), np.eye(capacity))
+
+    def check(self) -> None:
+        """Raise a ValueError if the fields are not valid."""
+        capacity = self.capacity
+        require(capacity > 0)
+        require_array(self.first, capacity, None)
+        require_array(self.second, *self.first.shape)
+        require_array(self.factor, capacity, capacity)
+        require(bool(self.factor.diagonal().all()))
+        require_count(self.count, most=capacity)
 
     @property
     def capacity(self) -> int:
@@ -118,6 +129,12 @@ class KernelState(PairState):
         assert isinstance(state, KernelState)
         state.basis = KernelBasis.empty(n_features, capacity)
         return state
+
+    def check(self) -> None:
+        """Raise a ValueError if the fields are not valid."""
+        super().check()
+        require(isinstance(self.basis, KernelBasis))
+        require(self.n_coordinates == self.basis.capacity)
 
     def grow(self, budget: int | None) -> None:
         """Enlarge the basis and M for further directions, along which M is zero."""

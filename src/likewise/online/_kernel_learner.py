@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from likewise._loops.pairs.types import MAX_PAIR_SQNORM
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
+from likewise._runtime.invariants import require
 from likewise._runtime.threads import run_blocks, single_threaded_blas
 from likewise.base.metric_learner import as_vector
 from likewise.kernels import Kernel, check_kernel, kernel_function
@@ -144,6 +145,12 @@ class KernelMetricLearner(OnlineMetricLearner):
         n_jobs = 1 if callable(self._fitted_kernel[0]) else None
         run_blocks(block, len(A), _MAP_BLOCK, n_jobs=n_jobs)
         return mapped
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        if self._basis is not None:
+            require(self._basis.first.shape[1] == self.n_features_in_)
+            require(isinstance(self._fitted_kernel, tuple) and len(self._fitted_kernel) == 2)
 
     @property
     def _basis(self) -> KernelBasis | None:

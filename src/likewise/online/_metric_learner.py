@@ -9,14 +9,12 @@ steps, whose size is `StepRule.step`.
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from likewise import _files
 from likewise._loops import pair_differences, pair_sqdist
 from likewise._loops.pairs.types import MAX_PAIR_SQNORM, StepRule
 from likewise._runtime.arrays import Array, BoolArray, FloatArray, IndexArray
@@ -31,22 +29,20 @@ from likewise.online._large_losses import FixedDifferences, learn_large_losses
 from likewise.online._pair_checks import (
     as_bool,
     check_label_type,
+    check_loaded,
     check_pair_shapes,
     raise_out_of_range,
 )
-from likewise.online._pair_state import PairState, Projection, learn_differences, learn_one_pair
+from likewise.online._pair_state import (
+    ComponentsCache,
+    PairState,
+    Projection,
+    learn_differences,
+    learn_one_pair,
+)
 from likewise.online._scale import auto_scale
 
 _CHUNK_VALUES = 1 << 20  # values of the differences that are in memory at a time (measured)
-
-
-@_files.record
-@dataclass
-class _ComponentsCache:
-    """L after the given number of updates: computed from the state, not part of it."""
-
-    n_updates: int
-    components: Array
 
 
 class OnlineMetricLearner(OnlineLearner, MetricLearner):
@@ -64,7 +60,7 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
     record_every: int | None
     random_state: Any
     _state: PairState
-    _components_cache: _ComponentsCache
+    _components_cache: ComponentsCache
     _recent_samples: Array
     _recent_labels: Array
     _history: History
@@ -311,11 +307,13 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
         super()._fitted_state()
         return self._state
 
+    def _check_state(self) -> None:
+        super()._check_state()
+        check_loaded(self)
+
     def _learn_batch(self, batch: tuple[Any, ...]) -> None:
-        if len(batch) == 3:
-            self.partial_fit_pairs(*batch)
-        else:
-            super()._learn_batch(batch)
+        learn = self.partial_fit_pairs if len(batch) == 3 else self.partial_fit
+        learn(*batch)
 
     def _reset(self, n_features: int, pairs: tuple[Array, Pairs] | None) -> PairState:
         """Forget what was fitted and return the initial state.
@@ -332,7 +330,7 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
         self._dtype = "float64"
         for name in ("_recent_samples", "_recent_labels", "_history"):
             self.__dict__.pop(name, None)
-        self._components_cache = _ComponentsCache(-1, np.empty((0, 0)))
+        self._components_cache = ComponentsCache(-1, np.empty((0, 0)))
         return state
 
     @updating

@@ -9,6 +9,9 @@ import numpy as np
 
 from likewise._loops.pairs.types import MAX_PAIR_SQNORM
 from likewise._runtime.arrays import Array, FloatArray
+from likewise._runtime.invariants import require, require_array
+from likewise.online._history import History
+from likewise.online._pair_state import ComponentsCache, PairState
 
 
 def check_pair_shapes(first: FloatArray, second: FloatArray, n_features: int | None) -> None:
@@ -28,6 +31,20 @@ def check_label_type(labels: Array, known: Array) -> None:
             f"y holds {labels.dtype} labels, but earlier ones were {known.dtype}: text and numbers "
             "cannot be compared."
         )
+
+
+def check_loaded(learner: Any) -> None:
+    """Raise an error if what an online metric learner was loaded with does not fit together."""
+    attributes = vars(learner)
+    if "_state" in attributes:
+        require(isinstance(learner._state, PairState))
+        require(not learner._linear or learner._state.n_coordinates == learner.n_features_in_)
+        require(isinstance(learner._components_cache, ComponentsCache))
+        require(0 < learner.scale_ < np.inf and learner._dtype in ("float32", "float64"))
+    if "_recent_samples" in attributes:
+        n_recent = len(learner._recent_labels)
+        require_array(learner._recent_samples, n_recent, learner.n_features_in_)
+    require(isinstance(attributes.get("_history", History()), History))
 
 
 def as_bool(same: Any) -> bool:

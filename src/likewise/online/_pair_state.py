@@ -15,6 +15,7 @@ from scipy.linalg import blas, eigh, lapack
 from likewise import _files, _loops
 from likewise._loops.pairs.types import MAX_PAIR_SQNORM, LowRankMetric, StepRule, Steps
 from likewise._runtime.arrays import FloatArray
+from likewise._runtime.invariants import require, require_array, require_count, require_number
 from likewise.metric import nearest_psd
 
 Projection = Literal["each", "end"] | int
@@ -51,6 +52,16 @@ class EigenbasisMatrix:
             np.zeros((capacity, n_features)),
             np.zeros(capacity),
         )
+
+    def check(self) -> None:
+        """Raise a ValueError if the fields are not valid."""
+        n_features, capacity = len(self.values), len(self.weights)
+        require(n_features > 0 and capacity > 0)
+        require_array(self.vectors, n_features, n_features)
+        require_array(self.values, n_features)
+        require_array(self.rows, capacity, n_features)
+        require_array(self.weights, capacity)
+        require_count(self.count, most=capacity)
 
     @property
     def low_rank(self) -> LowRankMetric:
@@ -97,12 +108,46 @@ class PairState:
             return cls(b, None, EigenbasisMatrix.of(nearest_psd(matrix)))
         return cls(b, np.array(nearest_psd(matrix), order="C"))
 
+    @property
+    def n_coordinates(self) -> int:
+        """Rows and columns of M."""
+        if self.eigenbasis is not None:
+            return len(self.eigenbasis.values)
+        assert self.matrix is not None
+        return len(self.matrix)
+
+    def check(self) -> None:
+        """Raise a ValueError if the fields are not valid."""
+        require_number(self.b)
+        require_number(self.cumulative_loss)
+        for count in (self.n_events, self.n_updates, self.mistakes, self.since_projection):
+            require_count(count)
+        if self.eigenbasis is not None:
+            require(self.matrix is None and isinstance(self.eigenbasis, EigenbasisMatrix))
+        else:
+            require_array(self.matrix, None, None)
+            require(self.matrix is not None and 0 < len(self.matrix) == self.matrix.shape[1])
+
     def dense(self) -> FloatArray:
         """Return M as it is, before any constraint is applied."""
         if self.eigenbasis is not None:
             return self.eigenbasis.dense()
         assert self.matrix is not None
         return self.matrix
+
+
+@_files.record
+@dataclass
+class ComponentsCache:
+    """L after the given number of updates: computed from the state, not part of it."""
+
+    n_updates: int
+    components: FloatArray
+
+    def check(self) -> None:
+        """Raise a ValueError if the fields are not valid."""
+        require_count(self.n_updates, least=-1)
+        require_array(self.components, None, None)
 
 
 class GramCache:

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from likewise import _files
 from likewise._runtime.arrays import Array
+from likewise._runtime.invariants import require, require_array, require_count, require_number
 from likewise._runtime.validation import warn_user
 from likewise.neighbors import nearest
 from likewise.solvers import fista, project_to_simplex
@@ -38,6 +39,15 @@ class Mixture:
     ridge: float
     smoothness: float
     n_neighbors: int
+
+    def check(self) -> None:
+        """Raise a ValueError if the fields are not valid."""
+        require_array(self.anchors, None, None)
+        require(len(self.anchors) > 0)
+        for penalty in (self.ridge, self.smoothness):
+            require_number(penalty)
+            require(penalty >= 0)
+        require_count(self.n_neighbors, least=1)
 
     def fit_weights(self, X: Array, n_jobs: int | None) -> Array:
         """Return the weights of training samples, which are solved for jointly."""
