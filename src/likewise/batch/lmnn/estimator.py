@@ -32,6 +32,7 @@ from likewise.batch._initialisation import checked_init, init_rule, initial_comp
 from likewise.batch._kernel_metric import KernelMetric
 from likewise.batch._kernel_space import KernelSpace
 from likewise.batch.lmnn.early_stopping import ErrorRate, ValidationSet, split_validation
+from likewise.batch.lmnn.growing_rank import growing_rank_lbfgs, leading_rows
 from likewise.batch.lmnn.impostors import ImpostorSearch
 from likewise.batch.lmnn.matrix_problem import LMNNMatrixProblem, require_all_components
 from likewise.batch.lmnn.memory import require_memory_for_lmnn
@@ -45,7 +46,6 @@ from likewise.batch.lmnn.targets import (
     TripletSupervision,
     training_targets,
 )
-from likewise.batch.lmnn.working_set import working_set_lbfgs
 from likewise.constraints import as_triplets
 from likewise.kernels import KERNEL_RULES
 from likewise.metric import canonical_components, canonical_form
@@ -132,10 +132,8 @@ class LMNN(KernelMetric):
         Whether `duality_gap_` is at most `tol`, or the objective is at most 1e-12 of its initial
         value. With fewer components than features: whether the objective no longer decreased. With
         `validation_fraction`: whether early stopping ended the fit.
-    n_iter_ : int
-        Number of iterations of all passes.
-    scale_ : float
-        Factor by which X was multiplied.
+    n_iter_, scale_ : int, float
+        Number of iterations of all passes; factor by which X was multiplied.
     history_ : dict of arrays
         For each exact evaluation of the last pass: objective, n_iter so far, lower_bound.
 
@@ -352,14 +350,17 @@ class LMNN(KernelMetric):
         error = None
         if validation is not None:
             error = ErrorRate(validation, data, to_original, self.n_neighbors, self.n_jobs)
+        certified = len(L) == L.shape[1]
+        if certified and penalty is None:
+            L = leading_rows(L, lambda rows: data.transform(rows, self.n_jobs))
         found = self._solve(
-            working_set_lbfgs,
+            growing_rank_lbfgs,
             LMNNProblem(replace(objective, X=X), search, penalty),
             L @ from_original,
             fitted=lambda x: attributes(x @ to_original),
             tol=self.tol,
             margin=self.margin,
-            certified=len(L) == L.shape[1],
+            certified=certified,
             validation_error=error,
         )
         return found, found.x @ to_original

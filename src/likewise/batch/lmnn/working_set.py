@@ -27,6 +27,7 @@ _UNSEEN_SHARES_FOR_INTERVAL = (
 _INFEASIBILITY_FACTOR = 2.0
 _MAX_BACKTRACKS = 12
 _PATIENCE = 5  # evaluations without a lower validation error
+_EVALUATIONS_FOR_GAP = 6  # in which the gap must decrease where it may have a limit
 
 _ARMIJO = 1e-4
 _WOLFE = 0.9
@@ -79,6 +80,8 @@ def working_set_lbfgs(
     tol: float,
     margin: float = 1.0,
     certified: bool = True,
+    restricted: bool = False,
+    smoothing: float = _FIRST_SMOOTHING,
     validation_error: Callable[[Array], float] | None = None,
     watcher: Watcher | None = None,
 ) -> Solution:
@@ -105,6 +108,11 @@ def working_set_lbfgs(
         Whether the lower bound is one of this problem. If not, converged means that the smoothing
         error is below `tol` and that the last steps lowered the objective by less than a tenth of
         `tol`.
+    restricted : bool
+        Whether the points that can be reached may all be worse than the bound. The solver has then
+        stalled if six exact evaluations did not reduce the gap by a tenth.
+    smoothing : float
+        The first smoothing, as a share of the margin.
     validation_error : callable, optional
         The error of a point on a validation set. The point with the lowest is returned, and the
         solver has converged if it was not lowered for five exact evaluations.
@@ -120,6 +128,7 @@ def working_set_lbfgs(
         all, the start is returned with an unknown value and no gap.
     """
     state = _State(problem, start, max_iter, tol, margin, certified, validation_error, watcher)
+    state.restricted, state.smoothing = restricted, smoothing * margin
     try:
         status = state.run()
         if status == "stalled" and validation_error is not None:
@@ -148,6 +157,7 @@ class _State:
         self.problem, self.x = problem, np.array(start, dtype=np.float64)
         self.max_iter, self.tol, self.certified = max_iter, tol, certified
         self.smoothing, self.min_smoothing = _FIRST_SMOOTHING * margin, _MIN_SMOOTHING * margin
+        self.restricted = False
         self.validation_error, self.watcher = validation_error, watcher
         self.lowest_error, self.evaluations_since_lowest = np.inf, 0
         self.memory = LBFGSMemory()
@@ -186,7 +196,7 @@ class _State:
             accurate = smoothing_error <= self.tol / 2
             if accurate and not self.certified and decrease <= 0.1 * self.tol:
                 return "converged"
-            if accurate and not moved:
+            if (accurate and not moved) or (self.restricted and self.gap_is_stuck()):
                 return "stalled"
             if not accurate and (
                 decrease <= self.sufficient_decrease(current, smoothing_error) or not moved
@@ -194,6 +204,16 @@ class _State:
                 if self.smoothing <= self.min_smoothing:
                     return "stalled"
                 current = self.reduce_smoothing(current)
+
+    def gap_is_stuck(self) -> bool:
+        """Return whether the last exact evaluations hardly reduced the gap."""
+        if len(self.history["objective"]) <= _EVALUATIONS_FOR_GAP:
+            return False
+        before, now = (
+            1 - self.history["lower_bound"][k] / self.history["objective"][k]
+            for k in (-1 - _EVALUATIONS_FOR_GAP, -1)
+        )
+        return now > 0.9 * before
 
     def sufficient_decrease(self, current: Evaluation, smoothing_error: float) -> float:
         """Return the relative decrease below which the smoothing is reduced."""
