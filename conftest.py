@@ -37,7 +37,7 @@ class Run:
 
 @pytest.fixture(scope="session")
 def digits_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Compare all methods on all digits, which takes a quarter of a minute, once for all tests.
+    """Compare all methods on all digits, which takes half a minute, once for all tests.
 
     Those that use it belong to the group "digits", which runs in one worker.
     """

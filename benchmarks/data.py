@@ -106,6 +106,11 @@ def words() -> Rows:
     return X / np.maximum(length, 1), np.asarray(dataset.y)
 
 
+def simulated(number: int) -> Rows:
+    """Return the number of a kind of data that a benchmark draws by itself."""
+    return np.array([[number]]), np.zeros(1)
+
+
 # name → number of features (for the generated smoke version), and the loader
 DATASETS: dict[str, tuple[int, Callable[[], Rows]]] = {
     "iris": (4, partial(plain, "iris")),
@@ -159,6 +164,12 @@ DATASETS: dict[str, tuple[int, Callable[[], Rows]]] = {
             ("transfusion", 4),
             ("cardiotocography", 21),
             ("semeion", 256),
+        )
+    },
+    **{
+        name: (1, partial(simulated, number))
+        for number, name in enumerate(
+            ("feature-subsets", "private-noise", "redrawn-projections", "eight-points")
         )
     },
     "isolet-172": (172, partial(isolet, 172)),

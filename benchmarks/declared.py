@@ -12,6 +12,7 @@ from benchmarks import (
     radius_search,
     svm_errors,
     svm_metrics,
+    verdicts,
 )
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "radius_search",
     "svm_errors",
     "svm_metrics",
+    "verdicts",
 ]

@@ -32,7 +32,7 @@ def error(metric):
 # Every iteration has a primal and a dual value, a lower bound of the optimum. The solver begins
 # with coordinate ascent on the dual variables and changes to Newton steps where that is too slow.
 figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
-for metric in (lw.DoubletSVM(tol=1e-5), lw.TripletSVM(tol=1e-5), lw.PCML(tol=1e-5)):
+for metric in (lw.DoubletSVM(tol=1e-5), lw.TripletSVM(2, 2, tol=1e-5), lw.PCML(tol=1e-5)):
     gaps = metric.fit(X_train, y_train).history_["gap"]
     axes.semilogy(np.arange(1, len(gaps) + 1), np.clip(gaps, 1e-6, 10), label=type(metric).__name__)
 axes.set(xlabel="iteration", ylabel="relative duality gap", title="Convergence")

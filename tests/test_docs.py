@@ -33,6 +33,7 @@ MODULES = [
     "likewise.evaluation",
     "likewise.neighbors",
     "likewise.online.river",
+    "likewise.statistics",
     "likewise.testing",
 ]
 
@@ -160,7 +161,7 @@ def test_every_metric_is_on_the_page_of_all_metrics():
     }
     assert {"LMNN", "PLML", "POLA"} <= metrics
     drawn = {
-        *evaluation.COMPARED_METHODS,
+        *evaluation.COMPARED_METHODS.keys() - {"cosine"},  # not learned
         *re.findall(r'^    "(\w+)": partial\(lw', example, re.MULTILINE),
     }
     assert metrics == drawn

@@ -305,3 +305,19 @@ def margin_fit(threads, name, **options):
         return {"L": model.components_, "gap": model.duality_gap_, "n_iter": model.n_iter_}
 
     return fit_one
+
+
+def verdicts(threads):
+    import numpy as np
+
+    from likewise.statistics import sign_flip_max_test
+
+    def claim(wrong, folds):
+        differences = wrong[..., :1].astype(float) - wrong[..., 1:]
+        return sign_flip_max_test(differences, folds).significant.any()
+
+    def claims(data):
+        both = zip(data["wrong"], data["folds"], strict=True)
+        return {"claims": np.array([claim(wrong, folds) for wrong, folds in both])}
+
+    return claims

@@ -197,3 +197,44 @@ def _confident(data):
         return alpha, 2 * alpha * phi / (1 + 2 * alpha * phi * u)
 
     return step
+
+
+def row_sign_flips(threads, n_flips=10_000):
+    """Claim that a method is better by sign flips of rows, whose variance is taken as it is."""
+
+    def claim(wrong):
+        d = wrong[..., :1].mean(axis=0) - wrong[..., 1:].mean(axis=0)
+        d = d[:, d.any(axis=0)] / np.sqrt((d[:, d.any(axis=0)] ** 2).sum(axis=0))
+        signs = np.random.default_rng(0).integers(0, 2, (n_flips, len(d)), dtype=np.int8) * 2.0 - 1
+        return d.sum(axis=0).max() > np.quantile((signs @ d).max(axis=1), 0.95)
+
+    return lambda data: {"claims": np.array([claim(wrong) for wrong in data["wrong"]])}
+
+
+def corrected_t_tests(threads):
+    """Claim that a method is better by t-tests over the folds' means.
+
+    The variance is Nadeau and Bengio's for training rows that folds have in common; Bonferroni's
+    factor is for the number of methods.
+    """
+    from scipy import stats
+
+    def claim(wrong, folds):
+        means = np.array(
+            [
+                outcomes[fold == number].mean(axis=0)
+                for outcomes, fold in zip(wrong, folds, strict=True)
+                for number in range(fold.max() + 1)
+            ]
+        )
+        d = means[:, :1] - means[:, 1:]
+        n_folds = len(means) // len(wrong)
+        variance = (1 / len(d) + 1 / (n_folds - 1)) * d.var(axis=0, ddof=1)
+        t = d.mean(axis=0) / np.sqrt(np.where(variance > 0, variance, np.inf))
+        return (stats.t.sf(t, len(d) - 1) * d.shape[1] < 0.05).any()
+
+    def claims(data):
+        both = zip(data["wrong"], data["folds"], strict=True)
+        return {"claims": np.array([claim(wrong, folds) for wrong, folds in both])}
+
+    return claims

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from likewise import objectives as objectives
     from likewise import online as online
     from likewise import solvers as solvers
+    from likewise import statistics as statistics
     from likewise import testing as testing
     from likewise._files import load
     from likewise._runtime.version import __version__
@@ -118,6 +119,7 @@ else:
             "objectives",
             "online",
             "solvers",
+            "statistics",
             "testing",
         ],
     )

@@ -34,7 +34,8 @@ class Method:
     paper : str
         Authors and year.
     compared_with : mapping of str to value, optional
-        Parameters in `likewise.evaluation.compare`; None if it takes no part there.
+        Parameters in `likewise.evaluation.compare` where they are not the defaults; None if it
+        takes part there only if it is named.
     """
 
     name: str
@@ -50,9 +51,11 @@ class Method:
         learner: type = getattr(import_module("likewise"), self.name)
         return learner
 
-    def for_comparison(self) -> Any:
-        """Return an unfitted estimator with the parameters that `compare` uses."""
-        return self.learner(**(self.compared_with or {}))
+    def for_comparison(self, random_state: int = 0) -> Any:
+        """Return an unfitted estimator with the parameters and the seed that `compare` uses."""
+        estimator = self.learner(**(self.compared_with or {}))
+        seeded = "random_state" in estimator.get_params()
+        return estimator.set_params(random_state=random_state) if seeded else estimator
 
 
 _ALL = (
@@ -109,7 +112,7 @@ _ALL = (
         "labels or pairs",
         "Minimises the LogDet divergence to a prior metric under bounds on pair distances.",
         "Davis et al. 2007",
-        {"slack_weight": 0.3, "tol": 0.05, "random_state": 0},
+        {},
     ),
     Method(
         "MCML",
@@ -117,7 +120,7 @@ _ALL = (
         "labels",
         "Collapses each class: minimises a KL divergence of soft neighbours; convex.",
         "Globerson and Roweis 2006",
-        {"tol": 1e-2},
+        {},
     ),
     Method(
         "MMC",
@@ -125,7 +128,7 @@ _ALL = (
         "labels or pairs",
         "Maximises the sum of distances of dissimilar pairs; similar pairs are bounded.",
         "Xing et al. 2003",
-        {"random_state": 0},
+        {},
     ),
     Method(
         "DMLEig",
@@ -133,7 +136,7 @@ _ALL = (
         "labels or pairs",
         "Maximises the smallest distance of dissimilar pairs, by eigenvalue optimisation.",
         "Ying and Li 2012",
-        {"smoothing": 1.0, "shrinkage": 0.1, "random_state": 0},
+        {},
     ),
     Method(
         "DoubletSVM",
@@ -141,7 +144,7 @@ _ALL = (
         "labels or pairs",
         "A support vector machine that classifies pairs as similar or dissimilar.",
         "Wang et al. 2015",
-        {"n_same": 1, "n_different": 1, "tol": 1e-2},
+        {},
     ),
     Method(
         "TripletSVM",
@@ -149,7 +152,7 @@ _ALL = (
         "labels or triplets",
         "A support vector machine on triplets: the positive closer by a margin.",
         "Wang et al. 2015",
-        {"n_same": 1, "n_different": 1, "tol": 1e-2},
+        {},
     ),
     Method(
         "PCML",
@@ -185,7 +188,7 @@ _ALL = (
         _STREAM_OF_PAIRS,
         "Passive-aggressive updates of M and a threshold, pair by pair.",
         "Pérez-Suay et al. 2013",
-        {"variant": "PA-I", "C": 0.1, "random_state": 0},
+        {},
     ),
     Method(
         "POLA",
@@ -193,7 +196,7 @@ _ALL = (
         _STREAM_OF_PAIRS,
         "Passive-aggressive updates, each projected onto the PSD cone; kernelised.",
         "Shalev-Shwartz et al. 2004",
-        {"relaxation": 10.0, "max_iter": 2, "random_state": 0},
+        {"relaxation": 10.0, "max_iter": 2},
     ),
     Method(
         "PLML",
@@ -276,18 +279,30 @@ _ALL = (
 
 METHODS: Mapping[str, Method] = MappingProxyType({method.name: method for method in _ALL})
 
-METRICS: Mapping[str, Callable[[], Any]] = MappingProxyType(
+
+def _cosine(random_state: int = 0) -> Any:
+    """Return what makes the Euclidean distance that of the cosine: rows of length 1."""
+    from sklearn.preprocessing import Normalizer
+
+    return Normalizer()
+
+
+COMPARABLE: Mapping[str, Callable[..., Any]] = MappingProxyType(
     {
-        method.name: method.for_comparison
-        for method in METHODS.values()
-        if method.kind in ("metric", "online metric")
+        "Euclidean": METHODS["Euclidean"].for_comparison,
+        "cosine": _cosine,
+        **{
+            method.name: method.for_comparison
+            for method in METHODS.values()
+            if method.kind != "online classifier"
+        },
     }
 )
 
-COMPARED_METHODS: Mapping[str, Callable[[], Any]] = MappingProxyType(
+COMPARED_METHODS: Mapping[str, Callable[..., Any]] = MappingProxyType(
     {
-        method.name: method.for_comparison
-        for method in METHODS.values()
-        if method.compared_with is not None
+        name: make
+        for name, make in COMPARABLE.items()
+        if name not in METHODS or METHODS[name].compared_with is not None
     }
 )

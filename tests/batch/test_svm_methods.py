@@ -11,7 +11,7 @@ from likewise.constraints import doublets, nearest_and_farthest_pairs, triplets
 
 CASES = {
     "DoubletSVM": (lw.DoubletSVM(psd=False), doublets, "symmetric"),
-    "TripletSVM": (lw.TripletSVM(psd=False), triplets, "symmetric"),
+    "TripletSVM": (lw.TripletSVM(2, 2, psd=False), triplets, "symmetric"),
     "PCML": (lw.PCML(2), lambda X, y: nearest_and_farthest_pairs(X, y, 2), "psd"),
 }
 
@@ -113,7 +113,7 @@ def test_auto_scale_makes_the_median_same_distance_one():
 
 def test_constraints_from_labels_are_those_of_the_builders():
     X, y = blobs(40)
-    pairs, three = doublets(X, y), triplets(X, y)
+    pairs, three = doublets(X, y), triplets(X, y, 1, 1)
     same = [
         (lw.DoubletSVM().fit(X, y), lw.DoubletSVM().fit_pairs(X, *pairs)),
         (lw.TripletSVM().fit(X, y), lw.TripletSVM().fit_triplets(X, three.index)),

@@ -59,14 +59,14 @@ def compared_before(iris_comparison, monkeypatch):
 
 def test_options_reach_the_comparison(tmp_path):
     path = tmp_path / "result.json"
-    options = ["--k", "5", "--splits", "3", "--raw", "--seed", "7", "--methods", "fda,Euclidean"]
+    options = ["--k", "5", "--repeats", "3", "--raw", "--seed", "7", "--methods", "fda,Euclidean"]
     result = run("iris", *options, "--json", path)
     assert result.exit_code == 0, result.output
     assert list(rows_of(result)) == ["FDA", "Euclidean"]
     assert "(raw)" in result.stdout
     written = json.loads(path.read_text())
     assert written["data"] == "iris"
-    assert (written["n_neighbors"], written["n_splits"]) == (5, 3)
+    assert (written["n_neighbors"], written["n_repeats"]) == (5, 3)
     assert (written["standardized"], written["random_state"]) == (False, 7)
     assert [row["name"] for row in written["rows"]] == ["FDA", "Euclidean"]
     assert f"{written['rows'][0]['error']:.2%}" == rows_of(result)["FDA"][0]
@@ -96,6 +96,22 @@ def test_every_kind_of_file_gives_the_same_table(tmp_path, suffix):
     assert {name: cells[:3] for name, cells in rows_of(result).items()} == {
         name: cells[:3] for name, cells in rows_of(named).items()
     }
+
+
+def test_groups_and_columns_that_are_dropped(csv, tmp_path):
+    plants = [f"plant {row // 3}" for row in range(150)]
+    FRAME.assign(number=range(150), plant=plants, colour="blue").to_csv(csv, index=False)
+    options = ["--label", "species", "--methods", "Euclidean,FDA", "--groups", "plant"]
+    result = run(csv, *options, "--drop", "colour", "--json", tmp_path / "result.json")
+    assert result.exit_code == 0, result.output
+    assert "50 groups kept together" in " ".join(result.stdout.split())
+    assert "Column number looks like row numbers" in result.stdout
+    written = json.loads((tmp_path / "result.json").read_text())
+    assert (written["n_groups"], written["n_features"]) == (50, 5)
+    assert written["id_columns"] == ["number"]
+    result = run(csv, *options, "--drop", "colour, number")
+    assert "row numbers" not in result.stdout
+    assert "column 'colour'" in complaint(run(csv, *options))
 
 
 def test_a_missing_file(tmp_path):
@@ -138,19 +154,22 @@ def test_one_class(csv):
 
 def test_a_number_as_label(csv):
     FRAME.drop(columns="species").assign(a=np.arange(150)).to_csv(csv, index=False)
-    assert "150 of 150 classes with one row only" in complaint(run(csv, "--label", "a"))
+    sentence = complaint(run(csv, "--label", "a"))
+    assert "each of the 150 classes of y occurs in one row only" in sentence
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["iris", "--k", "1000"], "n_neighbors is 1000, but there are only 105 training rows."),
+        (["iris", "--k", "1000"], "n_neighbors is 1000, but there are only 120 training rows."),
         (["iris", "--k", "0"], "n_neighbors=0 is not allowed"),
         (["iris", "--k", "three"], "Invalid value for '--k': 'three' is not a valid integer."),
-        (["iris", "--splits", "0"], "n_splits=0 is not allowed"),
+        (["iris", "--repeats", "0"], "n_repeats=0 is not allowed"),
         (["iris", "--seed", "-1"], "random_state=-1 is not allowed"),
         (["iris", "--methods", "LDAA"], "there is no method 'LDAA'"),
         (["iris", "--methods", ""], "there is no method ''"),
+        (["iris", "--groups", "y"], "--groups is for files, but iris is the name of a data set."),
+        (["iris", "--drop", "y"], "--drop is for files, but iris is the name of a data set."),
         (["iris", "--label", "y"], "--label is for files, but iris is the name of a data set."),
         (["irish"], "there is no data set 'irish'; did you mean iris"),
         (["table.xls"], "table.xls must end in .csv"),
@@ -199,10 +218,12 @@ def test_narrow_terminals_still_show_every_number(monkeypatch, tmp_path, width):
     monkeypatch.setenv("COLUMNS", str(width))
     result = run("iris", "--json", tmp_path / "result.json")
     assert result.exit_code == 0
-    *shown, verdict = result.stdout.splitlines()
-    assert max(map(len, shown)) <= width
     written = json.loads((tmp_path / "result.json").read_text())
-    assert verdict == written["verdict"]
+    *notes, verdict = [*written["notes"], written["verdict"]]
+    lines = result.stdout.splitlines()
+    shown, said = lines[: -len(notes) - 1], lines[-len(notes) - 1 :]
+    assert max(map(len, shown)) <= width
+    assert said == [*notes, verdict]
     for row in written["rows"]:
         assert row["name"] in result.stdout
         for rate in ("error", "spread", "eer"):

@@ -81,15 +81,15 @@ def test_no_escape_codes_without_a_terminal():
 
 
 def test_a_terminal_sees_a_bar_with_what_is_running():
-    shown = run_in_terminal(*SMALL, "--splits", "40")
+    shown = run_in_terminal(*SMALL, "--repeats", "20")
     assert "\x1b" in shown
-    assert "split" in shown
-    assert "Use " in shown
+    assert "fold" in shown
+    assert "Undecided: " in shown
 
 
 def test_no_color():
-    assert "\x1b[1m" in run_in_terminal(*SMALL, "--splits", "2")
-    shown = run_in_terminal(*SMALL, "--splits", "2", NO_COLOR="1")
+    assert "\x1b[1m" in run_in_terminal(*SMALL, "--repeats", "1")
+    shown = run_in_terminal(*SMALL, "--repeats", "1", NO_COLOR="1")
     assert not re.search(r"\x1b\[[\d;]*(3[0-7]|9[0-7]|38)[;m]", shown)
 
 
@@ -108,7 +108,7 @@ def test_a_complaint_is_one_line():
 def test_ctrl_c():
     master, slave = pty.openpty()
     process = subprocess.Popen(
-        [*COMMAND, "compare", "digits", "--splits", "100000"],
+        [*COMMAND, "compare", "digits", "--repeats", "100000"],
         stdout=subprocess.PIPE,
         stderr=slave,
         env=os.environ | {"TERM": "xterm", "COLUMNS": "100"},
@@ -116,7 +116,7 @@ def test_ctrl_c():
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     os.close(slave)
-    shown = read_terminal(master, until=b"split")
+    shown = read_terminal(master, until=b"fold")
     process.send_signal(signal.SIGINT)
     shown += read_terminal(master)
     os.close(master)

@@ -18,7 +18,7 @@ def test_frames(tmp_path, suffix):
         FRAME.to_parquet(path)
     else:
         FRAME.to_csv(path, index=False, sep="\t" if suffix == ".tsv" else ",")
-    X, y, feature_names = read_table(path, "species")
+    X, y, feature_names, _ = read_table(path, "species")
     np.testing.assert_array_equal(X, [[1.5, 1], [2.5, 2]])
     assert X.dtype == np.float64
     assert list(y) == ["cat", "dog"]
@@ -61,12 +61,12 @@ def test_nullable_columns(tmp_path):
 
 def test_npz_and_npy(tmp_path):
     np.savez(tmp_path / "a.npz", X=[[1, 2], [3, 4]], kind=["c", "d"], feature_names=["p", "q"])
-    X, y, feature_names = read_table(tmp_path / "a.npz", "kind")
+    X, y, feature_names, _ = read_table(tmp_path / "a.npz", "kind")
     assert X.tolist() == [[1, 2], [3, 4]]
     assert y.tolist() == ["c", "d"]
     assert feature_names == ("p", "q")
     np.save(tmp_path / "b.npy", [[1.0, 0.0, 2.0], [3.0, 1.0, 4.0]])
-    X, y, feature_names = read_table(tmp_path / "b.npy", "1")
+    X, y, feature_names, _ = read_table(tmp_path / "b.npy", "1")
     assert X.tolist() == [[1, 2], [3, 4]]
     assert y.tolist() == [0, 1]
     assert feature_names == ("0", "2")
@@ -147,3 +147,48 @@ def test_a_column_that_only_numbers_the_rows_is_refused(tmp_path):
     pd.DataFrame({"a": [1.0, 2.0, 3.0], "label": ["x", "y", "y"]}).to_csv(path)
     with pytest.raises(ValueError, match="column without a name that only numbers its rows"):
         read_table(path)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".npz", ".npy"])
+def test_groups_and_columns_that_are_dropped(tmp_path, suffix):
+    path = tmp_path / f"table{suffix}"
+    cells = np.array([[1.0, 7, 0, 3], [2, 8, 0, 4], [3, 9, 1, 4]])
+    names = {"label": "kind", "groups": "who", "drop": ["b"]}
+    match suffix:
+        case ".csv":
+            frame = pd.DataFrame(cells, columns=["a", "b", "kind", "who"])
+            frame.assign(b="text", who=["x", "y", "y"]).to_csv(path, index=False)
+        case ".npz":
+            parts = {"kind": cells[:, 2], "who": np.array(["x", "y", "y"])}
+            np.savez(path, X=cells[:, :2], feature_names=["a", "b"], **parts)
+        case ".npy":
+            np.save(path, cells)
+            names = {"label": "2", "groups": "3", "drop": ["1"]}
+    table = read_table(path, **names)
+    assert table.X.tolist() == [[1], [2], [3]]
+    assert table.y.tolist() == [0, 0, 1]
+    assert len(table.feature_names) == 1
+    assert table.groups.tolist() == ([3, 4, 4] if suffix == ".npy" else ["x", "y", "y"])
+    label = names.pop("label")
+    without = read_table(
+        path, label, drop=[*names["drop"], *[names["groups"]] * (suffix == ".csv")]
+    )
+    assert without.groups is None
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"drop": ["aa"]}, "has no column 'aa': did you mean 'a'"),
+        ({"groups": "zzz"}, "has no column 'zzz': a, b, kind, who"),
+        ({"drop": ["kind"]}, "column 'kind' of .* cannot be both dropped and used"),
+        ({"groups": "who", "drop": ["who"]}, "column 'who' of .* cannot be both dropped and used"),
+        ({"groups": "kind"}, "column 'kind' of .* cannot be both the label and the groups"),
+        ({"groups": "who"}, "group column 'who' of .* has 1 empty cells, the first in row 2"),
+    ],
+)
+def test_bad_columns(tmp_path, options, sentence):
+    path = tmp_path / "table.csv"
+    path.write_text("a,b,kind,who\n1,2,x,p\n3,4,y,\n")
+    with pytest.raises(ValueError, match=sentence):
+        read_table(path, "kind", **options)

@@ -104,8 +104,8 @@ class TripletSVM(MarginLearner):
 
     def __init__(
         self,
-        n_same: int = 2,
-        n_different: int = 2,
+        n_same: int = 1,
+        n_different: int = 1,
         C: float = 1.0,
         *,
         psd: bool = True,

@@ -14,11 +14,15 @@ from likewise.cli._output import check_writable, print_comparison, progress_bar,
 @click.command()
 @click.argument("data", default="digits")
 @click.option("--label", metavar="COLUMN", help="The column with the labels, in a file.")
+@click.option(
+    "--groups", metavar="COLUMN", help="The column with groups of rows to be kept together."
+)
+@click.option("--drop", metavar="COLUMN,…", help="Columns to be left out, in a file.")
 @click.option("--methods", metavar="A,B,…", help="Metrics to compare: see info --methods.")
 @click.option("--k", default=3, show_default=True, help="Neighbours that vote.")
-@click.option("--splits", default=5, show_default=True, help="Random splits into train and test.")
+@click.option("--repeats", default=2, show_default=True, help="Repeats of 5 stratified folds.")
 @click.option("--raw", is_flag=True, help="Take features as they are, not standardised.")
-@click.option("--seed", default=0, show_default=True, help="Decides splits and pairs.")
+@click.option("--seed", default=0, show_default=True, help="Decides folds and pairs.")
 @click.option(
     "--json",
     "json_file",
@@ -28,9 +32,11 @@ from likewise.cli._output import check_writable, print_comparison, progress_bar,
 def compare(
     data: str,
     label: str | None,
+    groups: str | None,
+    drop: str | None,
     methods: str | None,
     k: int,
-    splits: int,
+    repeats: int,
     raw: bool,
     seed: int,
     json_file: Path | None,
@@ -44,21 +50,28 @@ def compare(
     Examples:
       likewise compare digits
       likewise compare flowers.csv --label species --methods Euclidean,FDA --json result.json
+      likewise compare words.csv --label word --groups speaker --drop id
     """
     check_writable(json_file)
-    dataset = read_data(data, label)
+    dataset, grouped = read_data(data, label, groups=groups, drop=_listed(drop) or ())
     check_no_missing_values(dataset)
     with progress_bar() as progress:
         comparison = evaluation.compare(
             dataset.X,
             dataset.y,
-            [name.strip() for name in methods.split(",")] if methods is not None else None,
+            _listed(methods),
+            groups=grouped,
             n_neighbors=k,
-            n_splits=splits,
+            n_repeats=repeats,
             standardize=not raw,
+            feature_names=dataset.feature_names,
             random_state=seed,
             progress=progress,
         )
     print_comparison(comparison)
     if json_file is not None:
         write_json(json_file, {"data": dataset.name, **comparison.to_dict()})
+
+
+def _listed(names: str | None) -> list[str] | None:
+    return None if names is None else [name.strip() for name in names.split(",")]

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
+from likewise._runtime.arrays import Array
 from likewise.cli._output import progress_bar
 from likewise.datasets import Dataset, load, read_table
 
 
-def read_data(data: str, label: str | None) -> Dataset:
-    """Return the data set called `data`, or the table in the file `data`."""
+def read_data(
+    data: str, label: str | None, *, groups: str | None = None, drop: Sequence[str] = ()
+) -> tuple[Dataset, Array | None]:
+    """Return the data set called `data`, or the table in the file `data`, and its groups."""
     path = Path(data)
     if path.name == data and path.suffix == "":
-        if label is not None:
-            raise ValueError(f"--label is for files, but {data} is the name of a data set.")
+        for option, given in (("--label", label), ("--groups", groups), ("--drop", drop or None)):
+            if given is not None:
+                raise ValueError(f"{option} is for files, but {data} is the name of a data set.")
         with progress_bar() as progress:
-            return load(data, progress=lambda done, total: progress(done, total, "downloading"))
-    X, y, feature_names = read_table(path, label)
-    return Dataset(path.name, X, y, feature_names=feature_names, source=f"Read from {path}.")
+            found = load(data, progress=lambda done, total: progress(done, total, "downloading"))
+        return found, None
+    table = read_table(path, label, groups=groups, drop=drop)
+    source = f"Read from {path}."
+    dataset = Dataset(path.name, table.X, table.y, feature_names=table.feature_names, source=source)
+    return dataset, table.groups
 
 
 def check_no_missing_values(dataset: Dataset) -> None:
@@ -31,5 +39,5 @@ def check_no_missing_values(dataset: Dataset) -> None:
         gaps = unusable[:, column]
         raise ValueError(
             f"column {name!r} of {dataset.name} has {gaps.sum()} missing or infinite values, the "
-            f"first in row {gaps.argmax() + 1}; fill them in or drop the rows."
+            f"first in row {gaps.argmax() + 1}; fill them in, or leave out the rows or the column."
         )

@@ -41,7 +41,7 @@ def info(model_or_data: str | None, label: str | None, methods: bool) -> None:
     elif model_or_data.endswith(".safetensors"):
         print_facts(_files.describe(model_or_data))
     else:
-        print_facts(describe_data(read_data(model_or_data, label)))
+        print_facts(describe_data(read_data(model_or_data, label)[0]))
 
 
 def describe_installation() -> dict[str, Any]:

@@ -60,10 +60,8 @@ def print_comparison(comparison: Comparison) -> None:
         for row in comparison.rows:
             console.print(Text(_in_words(row)))
         console.print(Text(comparison.caption, style="dim"))
-    for row in comparison.rows:
-        for what, message in (("failed", row.failed), ("warned", row.warned)):
-            if message:
-                console.print(Text(f"{row.name} {what}: {message}"), soft_wrap=whole_lines)
+    for note in comparison.notes:
+        console.print(Text(note), soft_wrap=whole_lines)
     console.print(Text(comparison.verdict, style="bold"), soft_wrap=whole_lines)
 
 

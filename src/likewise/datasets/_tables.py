@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,9 +26,24 @@ class Table(NamedTuple):
     X: FloatingArray
     y: Array
     feature_names: tuple[str, ...]
+    groups: Array | None
 
 
-def read_table(path: str | os.PathLike[str], label: str | None = None) -> Table:
+class _Columns(NamedTuple):
+    """What the columns of a table are for; the others are features."""
+
+    label: str | None
+    groups: str | None
+    drop: tuple[str, ...]
+
+
+def read_table(
+    path: str | os.PathLike[str],
+    label: str | None = None,
+    *,
+    groups: str | None = None,
+    drop: Sequence[str] = (),
+) -> Table:
     """Read rows and labels from a CSV, TSV, Parquet, NPZ or NPY file.
 
     Parameters
@@ -38,11 +54,16 @@ def read_table(path: str | os.PathLike[str], label: str | None = None) -> Table:
     label : str, optional
         The column (in an NPZ file the array) with the labels; by default the one called label,
         class, target or y.
+    groups : str, optional
+        The column (in an NPZ file the array) with the group of each row.
+    drop : sequence of str, optional
+        Columns that are left out.
 
     Returns
     -------
     Table
-        ``(X, y, feature_names)``; an empty cell of X is NaN.
+        ``(X, y, feature_names, groups)``; an empty cell of X is NaN. `groups` is None unless they
+        were asked for.
 
     Examples
     --------
@@ -51,7 +72,7 @@ def read_table(path: str | os.PathLike[str], label: str | None = None) -> Table:
     >>> from likewise.datasets import read_table
     >>> path = Path(tempfile.mkdtemp()) / "small.npz"
     >>> np.savez(path, X=[[1.0, 2.0], [3.0, 4.0]], y=["cat", "dog"])
-    >>> X, y, feature_names = read_table(path)
+    >>> X, y, feature_names, groups = read_table(path)
     >>> y.tolist()
     ['cat', 'dog']
     """
@@ -62,13 +83,14 @@ def read_table(path: str | os.PathLike[str], label: str | None = None) -> Table:
         )
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
+    columns = _Columns(label, groups, tuple(drop))
     match path.suffix.lower():
         case ".npz":
-            table = _from_npz(path, label)
+            table = _from_npz(path, columns)
         case ".npy":
-            table = _from_npy(path, label)
+            table = _from_npy(path, columns)
         case _:
-            table = _from_frame(_read_frame(path), path, label)
+            table = _from_frame(_read_frame(path), path, columns)
     if table.X.shape[0] == 0:
         raise ValueError(f"{path} is empty: it has no rows")
     if table.X.shape[1] == 0:
@@ -76,31 +98,50 @@ def read_table(path: str | os.PathLike[str], label: str | None = None) -> Table:
     return table
 
 
-def _from_npz(path: Path, label: str | None) -> Table:
+def _from_npz(path: Path, columns: _Columns) -> Table:
     arrays = read_npz(path)
     if "X" not in arrays:
         raise ValueError(f"{path} must hold an array X, found {', '.join(arrays) or 'none'}")
     X = arrays["X"]
-    y = arrays[_choose_label([name for name in arrays if name != "X"], label, path)]
-    if X.ndim != 2 or y.shape != X.shape[:1]:
+    others = [name for name in arrays if name != "X"]
+    y = arrays[_choose_label(others, columns, path)]
+    groups = None if columns.groups is None else arrays[_find(others, columns.groups, path)]
+    if X.ndim != 2 or any(part.shape != X.shape[:1] for part in (y, groups) if part is not None):
+        shapes = [str(part.shape) for part in (X, y, groups) if part is not None]
         raise ValueError(
-            f"{path} must hold X with two dimensions and one label for each row, "
-            f"found shapes {X.shape} and {y.shape}"
+            f"{path} must hold X with two dimensions and one label and group for each row, "
+            f"found shapes {' and '.join(shapes)}"
         )
     words = arrays.get("feature_names")
     named = words is not None and words.shape == X.shape[1:]
-    names = map(str, words) if words is not None and named else map(str, range(X.shape[1]))
-    return Table(_as_floating(X, path), y, tuple(names))
+    names = list(map(str, words if words is not None and named else range(X.shape[1])))
+    left_out = [names.index(_find(names, name, path)) for name in columns.drop]
+    X = _as_floating(np.delete(X, left_out, axis=1) if left_out else X, path)
+    return Table(X, y, tuple(np.delete(names, left_out).tolist()), groups)
 
 
-def _from_npy(path: Path, label: str | None) -> Table:
+def _from_npy(path: Path, columns: _Columns) -> Table:
     cells = read_npy(path)
     if cells.ndim != 2:
         raise ValueError(f"{path} must hold an array of two dimensions, found {cells.ndim}")
     names = [str(column) for column in range(cells.shape[1])]
-    chosen = int(_choose_label(names, label, path))
-    X = np.delete(cells, chosen, axis=1)
-    return Table(_as_floating(X, path), cells[:, chosen], tuple(np.delete(names, chosen).tolist()))
+    label, groups, features = _assign(names, columns, path)
+    X = _as_floating(cells[:, [int(name) for name in features]], path)
+    grouped = None if groups is None else cells[:, int(groups)]
+    return Table(X, cells[:, int(label)], tuple(features), grouped)
+
+
+def _assign(names: list[str], columns: _Columns, path: Path) -> tuple[str, str | None, list[str]]:
+    """Return the columns with labels and with groups, and those that are features."""
+    dropped = {_find(names, name, path) for name in columns.drop}
+    label = _choose_label(names, columns, path)
+    groups = None if columns.groups is None else _find(names, columns.groups, path)
+    if label in dropped or groups in dropped:
+        name = label if label in dropped else groups
+        raise ValueError(f"column {name!r} of {path} cannot be both dropped and used")
+    if label == groups:
+        raise ValueError(f"column {label!r} of {path} cannot be both the label and the groups")
+    return label, groups, [name for name in names if name not in dropped | {label, groups}]
 
 
 def _as_floating(X: Array, path: Path) -> FloatingArray:
@@ -130,19 +171,24 @@ def _read_frame(path: Path) -> pd.DataFrame:
         raise ValueError(f"{path} cannot be read as {path.suffix[1:]}: {reason}") from error
 
 
-def _from_frame(frame: pd.DataFrame, path: Path, label: str | None) -> Table:
+def _from_frame(frame: pd.DataFrame, path: Path, columns: _Columns) -> Table:
     frame.columns = frame.columns.map(str)
-    _check_no_row_numbers(frame, path)
-    chosen = _choose_label(list(frame.columns), label, path)
-    labels, features = frame[chosen], frame.drop(columns=chosen)
-    if (missing := labels.isna().to_numpy()).any():
+    label, groups, features = _assign(list(frame.columns), columns, path)
+    _check_no_row_numbers(frame[features], path)
+    numbers = [_as_numbers(frame[name], path) for name in features]
+    X = np.column_stack(numbers) if numbers else np.empty((len(frame), 0))
+    y = _without_gaps(frame[label], "label", path)
+    grouped = None if groups is None else _without_gaps(frame[groups], "group", path)
+    return Table(X, y, tuple(features), grouped)
+
+
+def _without_gaps(column: pd.Series[Any], what: str, path: Path) -> Array:
+    if (missing := column.isna().to_numpy()).any():
         raise ValueError(
-            f"label column {chosen!r} of {path} has {missing.sum()} empty cells, "
+            f"{what} column {column.name!r} of {path} has {missing.sum()} empty cells, "
             f"the first in row {missing.argmax() + 1}"
         )
-    columns = [_as_numbers(features[name], path) for name in features.columns]
-    X = np.column_stack(columns) if columns else np.empty((len(frame), 0))
-    return Table(X, labels.to_numpy(), tuple(features.columns))
+    return column.to_numpy()
 
 
 def _check_no_row_numbers(frame: pd.DataFrame, path: Path) -> None:
@@ -175,21 +221,25 @@ def _as_numbers(column: pd.Series[Any], path: Path) -> FloatingArray:
     return numbers.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
-def _choose_label(columns: list[str], label: str | None, path: Path) -> str:
-    if label is None:
-        by_usual_name = {name.lower(): name for name in columns}
-        for usual in _USUAL_LABELS:
-            if usual in by_usual_name:
-                return by_usual_name[usual]
-        raise ValueError(
-            f"{path} has no column called {', '.join(_USUAL_LABELS)}: say which of its columns "
-            f"is the label: {_list_some(columns)}"
-        )
-    if label in columns:
-        return label
-    close = difflib.get_close_matches(label, columns, n=3, cutoff=0.5)
-    found = f"did you mean {' or '.join(map(repr, close))}?" if close else _list_some(columns)
-    raise ValueError(f"{path} has no column {label!r}: {found}")
+def _choose_label(names: list[str], columns: _Columns, path: Path) -> str:
+    if columns.label is not None:
+        return _find(names, columns.label, path)
+    by_usual_name = {name.lower(): name for name in names}
+    for usual in _USUAL_LABELS:
+        if usual in by_usual_name:
+            return by_usual_name[usual]
+    raise ValueError(
+        f"{path} has no column called {', '.join(_USUAL_LABELS)}: say which of its columns "
+        f"is the label: {_list_some(names)}"
+    )
+
+
+def _find(names: list[str], name: str, path: Path) -> str:
+    if name in names:
+        return name
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    found = f"did you mean {' or '.join(map(repr, close))}?" if close else _list_some(names)
+    raise ValueError(f"{path} has no column {name!r}: {found}")
 
 
 def _list_some(columns: list[str]) -> str:

@@ -7,6 +7,7 @@ from likewise.evaluation.results import Comparison, MethodResult
 from likewise.evaluation.scoring import PairScorer, pair_scorer
 from likewise.evaluation.verification import VerificationCurve, verification_curve
 from likewise.methods import COMPARED_METHODS
+from likewise.statistics import SignFlipTest, sign_flip_max_test
 
 __all__ = [
     "COMPARED_METHODS",
@@ -14,10 +15,12 @@ __all__ = [
     "KNNError",
     "MethodResult",
     "PairScorer",
+    "SignFlipTest",
     "VerificationCurve",
     "compare",
     "effective_dimension",
     "knn_error",
     "pair_scorer",
+    "sign_flip_max_test",
     "verification_curve",
 ]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import difflib
-import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,34 +11,63 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from likewise._runtime.arrays import Array
-from likewise._runtime.validation import Rule, at_least, check_finite, check_parameters, positive
-from likewise.methods import COMPARED_METHODS, METRICS
+from likewise._runtime.arrays import Array, BoolArray, IndexArray
+from likewise._runtime.validation import (
+    TableLike,
+    at_least,
+    check_finite,
+    check_parameters,
+    format_value,
+)
+from likewise.methods import COMPARABLE, COMPARED_METHODS
+from likewise.statistics import rows_to_test, stratified_folds
+
+N_FOLDS = 5
 
 _RULES = {
     "n_neighbors": at_least(1),
-    "n_splits": at_least(1),
+    "n_repeats": at_least(1),
     "n_pairs": at_least(2),
     "random_state": at_least(0),
-    "test_size": Rule("a number between 0 and 1", lambda v: positive().holds(v) and v < 1),
 }
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Data that can be split: finite rows, classes large enough, and the sizes of the parts."""
+    """Data that can be split: finite rows, labels as codes, and the folds of each repeat.
+
+    Attributes
+    ----------
+    X, codes, groups : array
+        Rows, labels as 0, 1, … and groups as 0, 1, …, or None.
+    classes : array
+        The labels in sorted order.
+    tested : array of bool
+        Rows whose class occurs in another group, too.
+    folds : array of shape (n_repeats, n_rows)
+        The fold in which each row is held out; -1 for those that are always trained on.
+    id_columns : tuple of str
+        Names of the columns that look like row numbers.
+    """
 
     X: Array
+    codes: IndexArray
+    groups: IndexArray | None
     classes: Array
-    codes: NDArray[np.intp]
-    n_train: int
-    n_test: int
-    n_splits: int
-    n_pairs: int
+    tested: BoolArray
+    folds: IndexArray
+    id_columns: tuple[str, ...]
+
+    @property
+    def untested_classes(self) -> tuple[str, ...]:
+        """Names of the classes whose rows are not tested."""
+        return tuple(str(name) for name in self.classes[np.unique(self.codes[~self.tested])])
 
 
-def choose_methods(methods: Iterable[str] | Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return an unfitted estimator for each method asked for."""
+def choose_methods(
+    methods: Iterable[str] | Mapping[str, Any] | None, random_state: int
+) -> dict[str, Any]:
+    """Return an unfitted estimator for each method asked for; `random_state` seeds ours."""
     if methods is None:
         methods = list(COMPARED_METHODS)
     if isinstance(methods, str):
@@ -53,81 +81,82 @@ def choose_methods(methods: Iterable[str] | Mapping[str, Any] | None) -> dict[st
     if isinstance(methods, Mapping):
         chosen = dict(methods)
     else:
-        chosen = {name: METRICS[name]() for name in map(_known_name, methods)}
+        chosen = {name: COMPARABLE[name](random_state) for name in map(_known_name, methods)}
     if not chosen:
         raise ValueError("methods is empty, but at least one method is needed.")
     return chosen
 
 
 def _known_name(name: str) -> str:
-    by_lower_case = {known.lower(): known for known in METRICS}
+    by_lower_case = {known.lower(): known for known in COMPARABLE}
     if name.lower() in by_lower_case:
         return by_lower_case[name.lower()]
     close = difflib.get_close_matches(name.lower(), by_lower_case, n=1, cutoff=0.5)
     hint = f"did you mean {by_lower_case[close[0]]}? " if close else ""
-    raise ValueError(f"there is no method {name!r}; {hint}known are {', '.join(METRICS)}.")
+    raise ValueError(f"there is no method {name!r}; {hint}known are {', '.join(COMPARABLE)}.")
 
 
 def check_problem(
-    X: ArrayLike,
+    X: TableLike,
     y: ArrayLike,
+    groups: ArrayLike | None,
+    feature_names: Sequence[str] | None,
     *,
     n_neighbors: int,
-    n_splits: int,
-    test_size: float,
+    n_repeats: int,
     n_pairs: int,
     random_state: int,
 ) -> Problem:
-    """Return the data ready to be split, or raise a ValueError that says why not."""
+    """Return the data with their folds, or raise a ValueError that says why not."""
     values = {
         "n_neighbors": n_neighbors,
-        "n_splits": n_splits,
+        "n_repeats": n_repeats,
         "n_pairs": n_pairs,
         "random_state": random_state,
-        "test_size": test_size,
     }
     check_parameters("compare", values, _RULES)
-    rows, labels = _rows(X), np.asarray(y)
-    if labels.shape != rows.shape[:1]:
-        raise ValueError(
-            f"y has shape {labels.shape}, but there must be one label for each of the "
-            f"{len(rows)} rows of X."
-        )
-    classes, codes, counts = _classes(labels)
-    n_test = math.ceil(test_size * len(rows))
-    n_train = len(rows) - n_test
+    names = _names(X, feature_names)
+    rows = _rows(X)
+    classes, codes = _encode(y, "y", "label", len(rows))
     if len(classes) < 2:
         raise ValueError(f"y has one class only, {classes[0]}, but at least two are needed.")
-    if counts.min() < 2:
-        rare = classes[counts.argmin()]
+    units = None if groups is None else _encode(groups, "groups", "group", len(rows))[1]
+    tested = rows_to_test(codes, units)
+    if not tested.any():
+        what = "row" if units is None else "group"
         raise ValueError(
-            f"y has {(counts < 2).sum()} of {len(classes)} classes with one row only, such as "
-            f"{rare}, but each needs at least two, one to learn from and one to be tested on."
+            f"each of the {len(classes)} classes of y occurs in one {what} only, such as "
+            f"{format_value(classes[0])}, but a class can only be tested on one {what} if there is "
+            "another to learn from."
         )
-    if min(n_train, n_test) < len(classes):
+    rng = np.random.default_rng(random_state)
+    folds = np.array(
+        [stratified_folds(codes, N_FOLDS, groups=units, random_state=rng) for _ in range(n_repeats)]
+    )
+    largest = max(np.bincount(repeat[repeat >= 0]).max() for repeat in folds)
+    if n_neighbors > len(rows) - largest:
         raise ValueError(
-            f"test_size is {test_size}, which makes {n_train} training and {n_test} test rows, "
-            f"but each part needs at least one row for each of the {len(classes)} classes."
+            f"n_neighbors is {n_neighbors}, but there are only {len(rows) - largest} training rows."
         )
-    if n_neighbors > n_train:
-        raise ValueError(
-            f"n_neighbors is {n_neighbors}, but there are only {n_train} training rows."
-        )
-    return Problem(rows, classes, codes, n_train, n_test, n_splits, n_pairs)
+    return Problem(rows, codes, units, classes, tested, folds, _id_columns(rows, names))
 
 
-def _classes(
-    labels: Array,
-) -> tuple[Array, NDArray[np.intp], NDArray[np.intp]]:
+def _encode(given: ArrayLike, name: str, what: str, n_rows: int) -> tuple[Array, IndexArray]:
+    labels = np.asarray(given)
+    if labels.shape != (n_rows,):
+        raise ValueError(
+            f"{name} has shape {labels.shape}, but there must be one {what} for each of the "
+            f"{n_rows} rows of X."
+        )
     if labels.dtype.kind == "f":
-        check_finite(labels[:, None], "y")
+        check_finite(labels[:, None], name)
     try:
-        return np.unique(labels, return_inverse=True, return_counts=True)
+        return np.unique(labels, return_inverse=True)
     except TypeError as error:
-        raise ValueError(f"y must hold labels of one kind: {error}.") from error
+        raise ValueError(f"{name} must hold {what}s of one kind: {error}.") from error
 
 
-def _rows(X: ArrayLike) -> Array:
+def _rows(X: TableLike) -> Array:
     if sp.issparse(X):
         raise ValueError("X is sparse, but compare needs a dense table: X.toarray() makes one.")
     try:
@@ -139,3 +168,37 @@ def _rows(X: ArrayLike) -> Array:
         raise ValueError(f"X has shape {rows.shape}, but it must have rows and columns.")
     check_finite(rows, "X")
     return rows
+
+
+def _names(X: TableLike, feature_names: Sequence[str] | None) -> Sequence[str] | None:
+    if feature_names is None:
+        return [str(name) for name in X.columns] if hasattr(X, "columns") else None
+    if len(feature_names) != np.shape(X)[1]:
+        raise ValueError(
+            f"feature_names has {len(feature_names)} names, but X has {np.shape(X)[1]} columns."
+        )
+    return feature_names
+
+
+def _id_columns(rows: Array, names: Sequence[str] | None) -> tuple[str, ...]:
+    return tuple(
+        names[column] if names is not None else str(column)
+        for column in range(rows.shape[1])
+        if looks_like_row_numbers(rows[:, column])
+    )
+
+
+def looks_like_row_numbers(values: NDArray[np.floating]) -> bool:
+    """Return whether these are distinct integers, sequential in some order, or nearly.
+
+    At least half of the numbers between the smallest and the largest occur, in steps of the
+    largest common divisor of their differences. Fewer than 10 values may be so by chance.
+    """
+    n, low, high = len(values), values.min(), values.max()
+    if n < 10 or high - low < n - 1 or max(-low, high) >= 2**53 or (values % 1 != 0).any():
+        return False
+    ordered = np.sort(values).astype(np.int64)
+    gaps = np.diff(ordered)
+    if not gaps.all():
+        return False
+    return bool((ordered[-1] - ordered[0]) / np.gcd.reduce(gaps) < 2 * n)

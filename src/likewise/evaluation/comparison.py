@@ -1,72 +1,90 @@
-"""Methods side by side on the same splits of the same data."""
+"""Methods side by side on the same folds of the same data."""
 
 from __future__ import annotations
 
-import math
-import time
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedShuffleSplit
-from sklearn.preprocessing import StandardScaler
 
-from likewise._runtime.arrays import Array
-from likewise.constraints import Pairs, random_pairs
-from likewise.evaluation._checks import Problem, check_problem, choose_methods
-from likewise.evaluation.knn_error import knn_error
-from likewise.evaluation.rank import effective_dimension
+from likewise._runtime.arrays import FloatArray
+from likewise._runtime.interrupts import noticed_interrupts
+from likewise._runtime.validation import TableLike
+from likewise.evaluation._checks import N_FOLDS, Problem, check_problem, choose_methods
+from likewise.evaluation._trials import (
+    Trial,
+    empty_row,
+    make_folds,
+    one_line,
+    summarize,
+    try_method,
+)
 from likewise.evaluation.results import Comparison, MethodResult
-from likewise.evaluation.scoring import DEFAULT_PAIRS, curve_of_pairs
-from likewise.evaluation.verdict import give_verdict
+from likewise.evaluation.scoring import DEFAULT_PAIRS
+from likewise.evaluation.verdict import (
+    BASELINE,
+    RELEVANT,
+    Verdict,
+    give_verdict,
+    untested_verdict,
+)
+from likewise.statistics import decide, sign_flip_max_test
 
 Progress = Callable[[int, int, str], None]
 """Called with the fits done, the fits in all, and what is running now."""
 
 
 def compare(
-    X: ArrayLike,
+    X: TableLike,
     y: ArrayLike,
     methods: Iterable[str] | Mapping[str, Any] | None = None,
     *,
+    groups: ArrayLike | None = None,
     n_neighbors: int = 3,
-    n_splits: int = 5,
-    test_size: float = 0.3,
+    n_repeats: int = 2,
     standardize: bool = True,
     n_pairs: int = DEFAULT_PAIRS,
+    feature_names: Sequence[str] | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
     """Compare metrics by their nearest neighbours and by verification, on held-out rows.
 
-    Every method sees the same stratified random splits and is evaluated on the same pairs of test
-    rows. A method that raises becomes a row that says so.
+    Every method sees the same repeats of 5 stratified folds, in which every row is tested once a
+    repeat, and is evaluated on the same pairs of test rows. A test on the rows' outcomes,
+    `sign_flip_max_test`, decides whether a method is better than `Euclidean`. A method that raises
+    becomes a row that says so.
+
+    Rows of a class that occurs once only cannot be tested: they stay in the training parts.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
         Finite numbers.
     y : array-like of shape (n_samples,)
-        Labels: at least two classes, each with at least two rows.
+        Labels: at least two classes.
     methods : names or mapping of name to unfitted estimator, optional
-        Names of metrics in `likewise.methods.METHODS`, in any case; `COMPARED_METHODS` by default.
+        "cosine" and names of metrics and classifiers in `likewise.methods.METHODS`, in any case;
+        `COMPARED_METHODS` by default. The neighbours vote after an estimator's `transform`; one
+        without `transform` predicts.
+    groups : array-like of shape (n_samples,), optional
+        Rows of a group (a speaker, a person, a document) are never in both parts of a fold.
     n_neighbors : int, default=3
         Neighbours that vote.
-    n_splits : int, default=5
-        Random splits.
-    test_size : float, default=0.3
-        Share of the rows that is held out.
+    n_repeats : int, default=2
+        Repeats of the 5 folds.
     standardize : bool, default=True
         Scale every feature to mean 0 and variance 1, as measured on the training rows.
     n_pairs : int, default=10000
-        Pairs of test rows for the equal error rate, drawn independently of each other.
+        Pairs of test rows in each fold for the equal error rate, drawn independently of each other.
+    feature_names : sequence of str, optional
+        Names of the columns; by default those of a DataFrame, else their numbers.
     random_state : int, default=0
-        Decides the splits and the pairs.
+        Decides the folds and the pairs, and seeds the methods that are given by name.
     n_jobs : int, optional
         Threads of the neighbour search; all cores by default.
     progress : callable, optional
@@ -81,136 +99,99 @@ def compare(
     >>> from likewise.datasets import load
     >>> from likewise.evaluation import compare
     >>> wine = load("wine")
-    >>> result = compare(wine.X, wine.y, ["Euclidean", "FDA"], n_splits=10)
-    >>> [row.name for row in result.rows]
-    ['Euclidean', 'FDA']
+    >>> result = compare(wine.X, wine.y, ["Euclidean", "RCA"])
+    >>> result.outcome, result.recommended
+    ('use', 'RCA')
     """
-    estimators = choose_methods(methods)
+    estimators = choose_methods(methods, random_state)
     problem = check_problem(
         X,
         y,
+        groups,
+        feature_names,
         n_neighbors=n_neighbors,
-        n_splits=n_splits,
-        test_size=test_size,
+        n_repeats=n_repeats,
         n_pairs=n_pairs,
         random_state=random_state,
     )
-    trials: dict[str, list[_Trial]] = {name: [] for name in estimators}
+    steps = _Steps(progress, n_repeats * N_FOLDS * len(estimators))
+    trials: dict[str, list[Trial]] = {name: [] for name in estimators}
     failures: dict[str, str] = {}
-    steps = _Steps(progress, n_splits * len(estimators))
-    for split in _splits(problem, standardize, random_state):
-        for name, estimator in estimators.items():
-            steps.begin(f"{name}, split {split.number + 1} of {n_splits}")
-            if name not in failures:
-                try:
-                    trials[name].append(_try(clone(estimator), split, n_neighbors, n_jobs))
-                except Exception as error:  # noqa: BLE001 - whatever it was, the others go on
-                    failures[name] = _one_line(f"{type(error).__name__}: {error}")
-            steps.end()
-    rows = tuple(
-        MethodResult(name, failed=failures[name]) if name in failures else _result(name, done)
+    folds = make_folds(problem, standardize=standardize, n_pairs=n_pairs, random_state=random_state)
+    with noticed_interrupts() as check_interrupts:
+        for fold in folds:
+            for name, estimator in estimators.items():
+                steps.begin(f"{name}, fold {fold.number + 1}, repeat {fold.repeat + 1}")
+                if name not in failures:
+                    try:
+                        trial = try_method(clone(estimator), fold, n_neighbors, n_jobs)
+                        trials[name].append(trial)
+                    except Exception as error:  # noqa: BLE001 - whatever it was, the others go on
+                        failures[name] = one_line(f"{type(error).__name__}: {error}")
+                check_interrupts()
+                steps.end()
+    rows = {
+        name: empty_row(name, estimators[name], failures[name])
+        if name in failures
+        else summarize(name, estimators[name], done)
         for name, done in trials.items()
-    )
-    verdict = give_verdict(
-        [row for row in rows if row.failed is None],
-        n_neighbors=n_neighbors,
-        n_train=problem.n_train,
-        n_test=problem.n_test,
-    )
+    }
+    fitted = [name for name in rows if name not in failures]
+    if BASELINE in fitted and len(fitted) > 1:
+        rows, verdict = _test(problem, rows, {name: trials[name] for name in fitted}, n_neighbors)
+    else:
+        verdict = untested_verdict([rows[name] for name in fitted], n_neighbors)
     return Comparison(
-        rows=rows,
-        recommended=verdict.recommended,
-        verdict=verdict.sentence,
+        rows=tuple(rows.values()),
+        **asdict(verdict),
         n_samples=len(problem.X),
         n_features=problem.X.shape[1],
         n_classes=len(problem.classes),
+        n_groups=None if problem.groups is None else int(problem.groups.max()) + 1,
+        n_untested=int((~problem.tested).sum()),
+        untested_classes=problem.untested_classes,
+        id_columns=problem.id_columns,
         n_neighbors=n_neighbors,
-        n_splits=n_splits,
-        test_size=test_size,
+        n_repeats=n_repeats,
+        n_folds=N_FOLDS,
         standardized=standardize,
         n_pairs=n_pairs,
         random_state=random_state,
+        estimators=estimators,
     )
 
 
-@dataclass(frozen=True)
-class _Split:
-    number: int
-    X_train: Array
-    y_train: NDArray[np.intp]
-    X_test: Array
-    y_test: NDArray[np.intp]
-    pairs: Pairs | None
-
-
-@dataclass(frozen=True)
-class _Trial:
-    error: float
-    eer: float
-    fit_seconds: float
-    rank: int | None
-    warned: str | None
-
-
-def _splits(problem: Problem, standardize: bool, random_state: int) -> Iterator[_Split]:
-    splitter = StratifiedShuffleSplit(
-        problem.n_splits,
-        train_size=problem.n_train,
-        test_size=problem.n_test,
-        random_state=random_state,
+def _test(
+    problem: Problem,
+    rows: dict[str, MethodResult],
+    trials: dict[str, list[Trial]],
+    n_neighbors: int,
+) -> tuple[dict[str, MethodResult], Verdict]:
+    """Test all methods against the baseline; return the rows with their differences."""
+    tested = problem.tested
+    losses = {name: _losses(problem, done)[:, tested] for name, done in trials.items()}
+    baseline = losses.pop(BASELINE)
+    differences = np.stack([baseline - loss for loss in losses.values()], axis=2)
+    test = sign_flip_max_test(
+        differences,
+        problem.folds[:, tested],
+        groups=None if problem.groups is None else problem.groups[tested],
     )
-    for number, (train, test) in enumerate(splitter.split(problem.X, problem.codes)):
-        X_train, X_test = problem.X[train], problem.X[test]
-        if standardize:
-            scaler = StandardScaler().fit(X_train)
-            X_train, X_test = scaler.transform(X_train), scaler.transform(X_test)
-        y_train, y_test = problem.codes[train], problem.codes[test]
-        can_pair = np.bincount(y_test).max() > 1
-        seed = random_state + number
-        pairs = random_pairs(y_test, problem.n_pairs, random_state=seed) if can_pair else None
-        yield _Split(number, X_train, y_train, X_test, y_test, pairs)
+    for name, difference, (low, high) in zip(
+        losses, test.differences.tolist(), test.intervals.tolist(), strict=True
+    ):
+        rows[name] = replace(rows[name], difference=difference, interval=(low, high))
+    decision = decide(test, RELEVANT)
+    leader = rows[list(losses)[decision.method]]
+    return rows, give_verdict(decision, leader, rows[BASELINE], n_neighbors)
 
 
-def _try(estimator: Any, split: _Split, n_neighbors: int, n_jobs: int | None) -> _Trial:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        start = time.perf_counter()
-        estimator.fit(split.X_train, split.y_train)
-        fit_seconds = time.perf_counter() - start
-    Z_train = np.asarray(estimator.transform(split.X_train))
-    Z_test = np.asarray(estimator.transform(split.X_test))
-    votes = knn_error(
-        Z_train, split.y_train, Z_test, split.y_test, n_neighbors=n_neighbors, n_jobs=n_jobs
-    )
-    return _Trial(
-        error=votes.error,
-        eer=curve_of_pairs(Z_test, split.pairs).eer if split.pairs else math.nan,
-        fit_seconds=fit_seconds,
-        # Once only: in thousands of dimensions a rank costs as much as a fit.
-        rank=_rank(estimator) if split.number == 0 else None,
-        warned=_one_line(str(caught[0].message)) if caught else None,
-    )
-
-
-def _rank(estimator: Any) -> int | None:
-    """Return the rank of a linear metric; other estimators, such as pipelines, have none."""
-    return effective_dimension(estimator) if hasattr(estimator, "components_") else None
-
-
-def _result(name: str, trials: list[_Trial]) -> MethodResult:
-    errors = tuple(trial.error for trial in trials)
-    eers = tuple(trial.eer for trial in trials)
-    return MethodResult(
-        name=name,
-        error=float(np.mean(errors)),
-        spread=float(np.std(errors, ddof=1)) if len(errors) > 1 else math.nan,
-        eer=float(np.mean(eers)),
-        fit_seconds=float(np.median([trial.fit_seconds for trial in trials])),
-        rank=trials[0].rank,
-        errors=errors,
-        eers=eers,
-        warned=next((trial.warned for trial in trials if trial.warned), None),
-    )
+def _losses(problem: Problem, trials: Sequence[Trial]) -> FloatArray:
+    """Return 1 for each row that was predicted wrongly in each repeat, else 0."""
+    losses = np.zeros(problem.folds.shape)
+    for trial, (repeat, number) in zip(trials, np.ndindex(len(losses), N_FOLDS), strict=True):
+        losses[repeat, (problem.folds[repeat] == number) & problem.tested] = trial.wrong
+    return losses
 
 
 class _Steps:
@@ -230,7 +211,3 @@ class _Steps:
     def _tell(self) -> None:
         if self._progress is not None:
             self._progress(self._done, self._total, self._what)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())

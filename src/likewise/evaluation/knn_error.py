@@ -99,6 +99,16 @@ def knn_error(
     return KNNError(float(errors[best]), int(ks[best]), errors)
 
 
+def predict_by_neighbors(
+    train: Array, codes: IndexArray, test: Array, n_neighbors: int, n_jobs: int | None
+) -> IndexArray:
+    """Return the class of each test row by the vote of its nearest training rows."""
+    for part, rows in (("training", train), ("test", test)):
+        check_finite(rows, f"the transformed {part} part")
+    _, index = nearest(test, train, n_neighbors, n_jobs=n_jobs)
+    return vote(codes[index], int(codes.max()) + 1)[0]
+
+
 def _rows_and_labels(X: ArrayLike, y: ArrayLike, part: str, metric: Any) -> tuple[Array, Array]:
     rows = np.asarray(X if metric is None else metric.transform(X))
     labels = np.asarray(y)

@@ -1,116 +1,122 @@
-"""Which metric to use, in one sentence that claims no more than the splits can show."""
+"""Which metric to use, in one sentence that claims no more than the folds show."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Literal
 
-import numpy as np
-from numpy.typing import ArrayLike
-from scipy import stats
-
+from likewise._runtime.validation import pluralize
 from likewise.evaluation.results import MethodResult
+from likewise.statistics import Decision
 
 BASELINE = "Euclidean"
-SIGNIFICANCE = 0.05
+RELEVANT = 0.02
 
 
-class Verdict(NamedTuple):
-    """The metric to use, and why."""
+@dataclass(frozen=True)
+class Verdict:
+    """The fields of a `Comparison` that say which metric to use, and why."""
 
+    outcome: Literal["use", "no difference", "undecided", "untested"]
     recommended: str | None
-    sentence: str
+    verdict: str
+    leader: str | None = None
+    difference: float = math.nan
+    interval: tuple[float, float] = (math.nan, math.nan)
+    needed_repeats: int | None = None
+    needed_rows: int | None = None
 
 
-def corrected_t_test(differences: ArrayLike, n_train: int, n_test: int) -> float:
-    """Return the two-sided p-value that paired differences over random splits have mean 0.
-
-    The corrected resampled t-test of Nadeau and Bengio (Machine Learning 52, 2003): the splits'
-    training rows overlap, so the variance of the mean is not s²/J but (1/J + n_test/n_train) s².
-
-    Examples
-    --------
-    >>> from likewise.evaluation.verdict import corrected_t_test
-    >>> round(corrected_t_test([0.02, 0.03, 0.01, 0.02, 0.04], n_train=70, n_test=30), 3)
-    0.057
-    """
-    d = np.asarray(differences, dtype=np.float64)
-    if len(d) < 2:
-        return 1.0
-    # Errors are whole numbers of rows, so differences that agree exactly may only look free of
-    # scatter: the variance is never taken to be below that of rounding to one row.
-    variance = max(float(d.var(ddof=1)), 1 / (12 * n_test**2))
-    t = d.mean() / math.sqrt((1 / len(d) + n_test / n_train) * variance)
-    return float(2 * stats.t.sf(abs(t), len(d) - 1))
+def untested_verdict(methods: Sequence[MethodResult], n_neighbors: int) -> Verdict:
+    """Say what can be said without a test: `methods` lack the baseline, or all others."""
+    if not methods:
+        sentence = "No method could be fitted, so there is no metric to recommend."
+        return Verdict("untested", None, sentence)
+    best = min(methods, key=lambda method: method.error)
+    if best.name == BASELINE:
+        sentence = f"Use {BASELINE}: there is no other metric to compare it with."
+    else:
+        sentence = (
+            f"Use {best.title}: its {n_neighbors}-NN test error, {best.error:.2%}, is the lowest "
+            f"here; without {BASELINE} among the methods it is not known whether learning was "
+            "worth it."
+        )
+    return Verdict("untested", best.name, sentence)
 
 
 def give_verdict(
-    methods: Sequence[MethodResult], *, n_neighbors: int, n_train: int, n_test: int
+    decision: Decision, leader: MethodResult, baseline: MethodResult, n_neighbors: int
 ) -> Verdict:
-    """Say which of the methods that worked to use, and whether learning was worth it.
-
-    The neighbours' errors decide. What is said of pairs is added only if it is significant.
-    """
-    learned = [method for method in methods if method.name != BASELINE]
-    baseline = next((method for method in methods if method.name == BASELINE), None)
-    if baseline is None and not learned:
-        return Verdict(None, "No method could be fitted, so there is no metric to recommend.")
-    if not learned:
-        return Verdict(BASELINE, f"Use {BASELINE}: there is no learned metric to compare it with.")
-    best = min(learned, key=lambda method: method.error)
-    if baseline is None:
-        return Verdict(
-            best.name,
-            f"Use {best.name}: its {n_neighbors}-NN test error, {best.error:.2%}, is the lowest "
-            f"here; without {BASELINE} among the methods it is not known whether learning was "
-            "worth it.",
-        )
-
-    def p_value(measured: Sequence[float], by_baseline: Sequence[float]) -> float:
-        # The best of several is lucky too: Bonferroni's factor for having picked it.
-        differences = np.subtract(by_baseline, measured)
-        return min(1.0, len(learned) * corrected_t_test(differences, n_train, n_test))
-
-    p = p_value(best.errors, baseline.errors)
-    recommended, sentence = _about_neighbours(best, baseline, p, n_neighbors, len(learned))
-    closest = min(learned, key=lambda method: method.eer)
-    ahead = closest.eer < baseline.eer
-    if ahead and (p := p_value(closest.eers, baseline.eers)) < SIGNIFICANCE:
-        who = "it also" if closest.name == recommended else closest.name
-        sentence += (
-            f"; {who} tells pairs apart better, {closest.eer:.2%} against {baseline.eer:.2%} EER "
-            f"(p = {p:.2g})"
-        )
-    return Verdict(recommended, sentence + ".")
-
-
-def _about_neighbours(
-    best: MethodResult, baseline: MethodResult, p: float, n_neighbors: int, n_learned: int
-) -> tuple[str, str]:
-    numbers = f"{best.error:.2%} against {baseline.error:.2%} {n_neighbors}-NN test error"
-    n_splits = len(best.errors)
-    picked = f", times {n_learned} for having picked the best" if n_learned > 1 else ""
-    test = f"corrected paired t-test over {n_splits} splits{picked}, p = {p:.2g}"
-    if n_splits < 2 and best.error < baseline.error:
-        return BASELINE, (
-            f"Use {BASELINE}: {best.name} is ahead, {numbers}, but one split cannot tell skill "
-            "from chance, so learning is not shown to be worth it for neighbours"
-        )
-    if n_splits < 2:
-        test = "on one split"
-    if best.error < baseline.error and p < SIGNIFICANCE:
-        return best.name, (
-            f"Use {best.name}: it beats {BASELINE}, {numbers}, by more than chance explains "
-            f"({test}), so learning was worth it"
-        )
-    if best.error < baseline.error:
-        return BASELINE, (
-            f"Use {BASELINE}: {best.name} is ahead, {numbers}, but not by more than chance "
-            f"explains ({test}), so learning is not shown to be worth it for neighbours"
-        )
-    relation = "only equals it" if best.error == baseline.error else "loses to it"
-    return BASELINE, (
-        f"Use {BASELINE}: the best learned metric, {best.name}, {relation}, {numbers} ({test}), "
-        "so learning was not worth it for neighbours"
+    """Put a decision about the leading method into words."""
+    write = {"use": _use, "no difference": _no_difference, "undecided": _undecided}
+    recommended = {"use": leader.name, "no difference": BASELINE, "undecided": None}
+    errors = f"{leader.error:.2%} against {baseline.error:.2%} {n_neighbors}-NN test error"
+    return Verdict(
+        outcome=decision.outcome,
+        recommended=recommended[decision.outcome],
+        verdict=write[decision.outcome](decision, leader, errors),
+        leader=leader.name,
+        difference=decision.difference,
+        interval=decision.interval,
+        needed_repeats=decision.needed_repeats,
+        needed_rows=decision.needed_rows,
     )
+
+
+def _use(decision: Decision, leader: MethodResult, errors: str) -> str:
+    return (
+        f"Use {leader.title}: it beats {BASELINE} by {_points(decision.difference)} "
+        f"({_between(decision)}), {errors}."
+    )
+
+
+def _no_difference(decision: Decision, leader: MethodResult, errors: str) -> str:
+    limit = f"no metric gains more than {_points(decision.upper)}"
+    if decision.upper < 0:
+        limit = "every other metric is worse"
+    return (
+        f"No difference above {_points(RELEVANT)} found: {_lead(decision, leader)}, {errors}, and "
+        f"{limit} (95% confidence). Use {BASELINE}, the simplest."
+    )
+
+
+def _undecided(decision: Decision, leader: MethodResult, errors: str) -> str:
+    rows = f"about {_rounded(decision.needed_rows or 0)} rows"
+    if decision.needed_repeats is None:
+        needed = f"No number of repeats, but {rows} would decide"
+    else:
+        repeats = _rounded(decision.needed_repeats)
+        needed = f"About {pluralize(repeats, 'repeat')}, or {rows}, would decide"
+    return (
+        f"Undecided: {_lead(decision, leader)} ({_between(decision)}), {errors}. {needed} if the "
+        "difference stays as seen."
+    )
+
+
+def _lead(decision: Decision, leader: MethodResult) -> str:
+    if decision.difference > 0:
+        return f"{leader.title} is ahead of {BASELINE} by {_points(decision.difference)}"
+    if decision.difference < 0:
+        behind = _points(-decision.difference)
+        return f"the best other metric, {leader.title}, is behind {BASELINE} by {behind}"
+    return f"the best other metric, {leader.title}, only equals {BASELINE}"
+
+
+def _between(decision: Decision) -> str:
+    low, high = decision.interval
+    return (
+        f"a gain of at least {100 * low:.2g} and at most {100 * high:.2g}, each with 95% confidence"
+    )
+
+
+def _points(difference: float) -> str:
+    number = f"{100 * difference:.2g}"
+    return f"{number} point" if number == "1" else f"{number} points"
+
+
+def _rounded(number: int) -> int:
+    """Round up to two digits: more would pretend to know."""
+    unit: int = 10 ** max(0, len(str(number)) - 2)
+    return -(-number // unit) * unit

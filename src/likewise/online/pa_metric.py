@@ -140,7 +140,7 @@ class PAMetric(OnlineMetricLearner):
     def __init__(
         self,
         variant: str = "PA-I",
-        C: float = 1.0,
+        C: float = 0.1,
         *,
         psd: str | int = "end",
         tolerance: float = 0.0,

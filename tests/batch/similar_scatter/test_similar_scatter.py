@@ -65,7 +65,7 @@ def test_mmc_is_optimal(problem, diagonal, shrinkage):
 def test_dml_eig_is_optimal(problem, smoothing):
     X, pairs, same = problem
     similar, dissimilar = differences(*problem)
-    eig = lw.DMLEig(smoothing=smoothing, tol=1e-6).fit_pairs(X, pairs, same)
+    eig = lw.DMLEig(smoothing=smoothing, shrinkage=1e-3, tol=1e-6).fit_pairs(X, pairs, same)
     A = shrunk_scatter(similar, 1e-3)
     start = np.einsum("nd,de,ne->n", dissimilar, np.linalg.inv(A), dissimilar).mean() / 4
     assert eig.mu_ == pytest.approx(smoothing * start)
@@ -84,7 +84,7 @@ def test_dml_eig_exceeds_the_frank_wolfe_steps_of_the_paper(problem):
     """A few thousand Frank–Wolfe steps end below our value, and close to it."""
     X, pairs, same = problem
     similar, dissimilar = differences(*problem)
-    eig = lw.DMLEig(tol=1e-6).fit_pairs(X, pairs, same)
+    eig = lw.DMLEig(shrinkage=1e-3, tol=1e-6).fit_pairs(X, pairs, same)
     values, vectors = np.linalg.eigh(shrunk_scatter(similar, 1e-3))
     U = dissimilar @ (vectors / np.sqrt(values)) @ vectors.T
     S = np.eye(4) / 4

@@ -75,7 +75,7 @@ class MCML(MetricLearner):
         self,
         *,
         max_iter: int = 500,
-        tol: float = 1e-4,
+        tol: float = 1e-3,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:

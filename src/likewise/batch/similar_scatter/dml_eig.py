@@ -75,7 +75,7 @@ class DMLEig(SimilarScatterLearner):
     >>> pairs, same = [[0, 1], [2, 3], [0, 2], [1, 3]], [True, True, False, False]
     >>> eig = lw.DMLEig().fit_pairs(X, pairs, same)
     >>> eig.pair_distance([[0.0, 0.0], [0.0, 0.0]], [[0.0, 4.0], [4.0, 0.0]]).round(2)
-    array([0.41, 8.72])
+    array([0.1 , 3.65])
     """
 
     _rules: ClassVar = {**SimilarScatterLearner._rules, "smoothing": positive()}
@@ -84,7 +84,7 @@ class DMLEig(SimilarScatterLearner):
         self,
         *,
         smoothing: float = 0.1,
-        shrinkage: float = 1e-3,
+        shrinkage: float = 0.1,
         n_pairs: int | None = None,
         max_iter: int = 1000,
         tol: float = 1e-3,

@@ -1,0 +1,107 @@
+"""From a test of methods against a baseline to a decision."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from likewise.statistics.sign_flip import SignFlipTest
+
+Outcome: TypeAlias = Literal["use", "no difference", "undecided"]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a test shows, and what it would take to show more.
+
+    Attributes
+    ----------
+    outcome : {"use", "no difference", "undecided"}
+        "use": a method is better than the baseline. "no difference": none is better by as much as
+        is relevant. "undecided": neither is shown.
+    method : int
+        Position of the method with the largest difference; with "use", of those that are better.
+    difference : float
+        By how much its mean loss is below the baseline's.
+    interval : tuple of two floats
+        Bounds of the difference; each holds with the confidence of the test.
+    upper : float
+        Upper bound of the difference of every method.
+    needed_repeats, needed_rows : int or None
+        If undecided: the repeats on these rows, or the rows with as many repeats, that would
+        decide if the difference stays as seen. `needed_repeats` is None where no number of repeats
+        is enough.
+    """
+
+    outcome: Outcome
+    method: int
+    difference: float
+    interval: tuple[float, float]
+    upper: float
+    needed_repeats: int | None = None
+    needed_rows: int | None = None
+
+
+def decide(test: SignFlipTest, relevant: float = 0.02) -> Decision:
+    r"""Decide between a better method, no relevant difference, and neither.
+
+    With D the largest difference, q the quantile of the test and
+    :math:`V^* = (D / q)^2` if D is at least half of `relevant`, else
+    :math:`((\text{relevant} - D) / q)^2`, an undecided comparison would be decided by
+
+    .. math:: R^* = \frac{2\sigma_w^2 / n + \tau^2 / K}{V^* - 2\sigma_b^2 / n}
+              \text{ repeats, or } n^* = n V / V^* \text{ rows,}
+
+    where :math:`\sigma_b^2` and :math:`\sigma_w^2` are the row and repeat variances.
+
+    Parameters
+    ----------
+    test : SignFlipTest
+        A test of one or more methods.
+    relevant : float, default=0.02
+        The smallest difference that would matter.
+
+    Returns
+    -------
+    Decision
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from likewise.statistics import decide, sign_flip_max_test
+    >>> differences = np.zeros((2, 1000, 1))
+    >>> differences[:, ::10] = 1
+    >>> folds = np.tile(np.arange(1000) // 10 % 5, (2, 1))
+    >>> decide(sign_flip_max_test(differences, folds)).outcome
+    'use'
+    """
+    better = test.significant
+    upper = float(test.intervals[:, 1].max())
+    candidates = better if better.any() else np.ones_like(better)
+    method = int(np.argmax(np.where(candidates, test.differences, -np.inf)))
+    difference = float(test.differences[method])
+    low, high = test.intervals[method].tolist()
+    if better.any():
+        return Decision("use", method, difference, (low, high), upper)
+    if upper < relevant:
+        return Decision("no difference", method, difference, (low, high), upper)
+    repeats, rows = _needed(test, method, relevant)
+    return Decision("undecided", method, difference, (low, high), upper, repeats, rows)
+
+
+def _needed(test: SignFlipTest, method: int, relevant: float) -> tuple[int | None, int]:
+    n, difference = test.n_rows, float(test.differences[method])
+    distance = difference if difference >= relevant / 2 else relevant - difference
+    wanted = (distance / test.quantile) ** 2
+    variance = float(test.variances[method])
+    rows = max(n + 1, math.ceil(n * variance / wanted))
+    of_rows = 2 * float(test.row_variances[method]) / n
+    if of_rows >= wanted:
+        return None, rows
+    of_repeats = 2 * float(test.repeat_variances[method]) / n
+    of_folds = float(test.fold_variances[method]) / test.n_folds
+    repeats = math.ceil((of_repeats + of_folds) / (wanted - of_rows))
+    return max(test.n_repeats + 1, repeats), rows
