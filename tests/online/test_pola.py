@@ -83,7 +83,7 @@ def hinge_losses(model, X, pairs, same, factor=1.0):
 @pytest.mark.parametrize("d", [1, 4, 50])
 def test_equals_brute_force(gamma, d):
     X, pairs, same = stream(n=100, d=d)
-    model = lw.POLA(gamma)
+    model = lw.POLA(gamma, scale=1.0)
     losses = [model.learn_pair(X[i], X[j], s) for (i, j), s in zip(pairs, same, strict=True)]
     V = X[pairs[:, 0]] - X[pairs[:, 1]]
     M, b, expected = by_brute_force(V, np.where(same, 1, -1), gamma)
@@ -98,7 +98,7 @@ def test_equals_brute_force(gamma, d):
 @pytest.mark.parametrize("seed", range(3))
 def test_squared_losses_are_bounded_on_separable_pairs(gamma, seed):
     X, pairs, same, M, b = separable(seed=seed)
-    model = lw.POLA(gamma)
+    model = lw.POLA(gamma, scale=1.0)
     losses = [model.learn_pair(X[i], X[j], s) for (i, j), s in zip(pairs, same, strict=True)]
     longest2 = np.square(X[pairs[:, 0]] - X[pairs[:, 1]]).sum(axis=1).max()
     assert np.square(losses).sum() <= (1 + longest2**2 + gamma) * (np.square(M).sum() + b**2)
@@ -378,7 +378,7 @@ def test_errors_of_parameters(params, words):
 def test_metric_stays_positive_semidefinite_for_any_stream(events, options, gamma):
     """Repeated, contradicting and equal pairs, in any order."""
     X = np.random.default_rng(0).normal(size=(10, 3)).round(1)
-    model = lw.POLA(gamma, **options)
+    model = lw.POLA(gamma, scale=1.0, **options)
     losses = [model.learn_pair(X[i], X[j], same) for i, j, same in events]
     assert np.isfinite(losses).all()
     assert np.linalg.eigvalsh(model._state.dense())[0] >= -1e-9

@@ -81,7 +81,7 @@ class KernelMetricLearner(OnlineMetricLearner):
                 state,
                 kernel,
                 *_sides(X, index[part]),
-                scale=self.scale_,
+                scale=state.scale,
                 tolerance=self.tol,
                 budget=self.budget,
             )

@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from likewise._loops import pair_differences, pair_sqdist
-from likewise._loops.pairs.types import MAX_PAIR_SQNORM, StepRule
+from likewise._loops import pair_sqdist
+from likewise._loops.pairs.types import StepRule
 from likewise._runtime.arrays import Array, BoolArray, FloatArray, IndexArray
 from likewise._runtime.threads import single_threaded_blas
-from likewise._runtime.validation import TableLike, check_finite, check_labelled, check_rows
+from likewise._runtime.validation import TableLike, check_labelled, check_rows
 from likewise.base import MetricLearner, OnlineLearner, fitting, updating
 from likewise.constraints import Pairs, as_pairs, random_pairs
-from likewise.metric import canonical_components
+from likewise.online._components_cache import ComponentsCache
 from likewise.online._history import History, history_entry
 from likewise.online._labels import check_labels
 from likewise.online._large_losses import FixedDifferences, learn_large_losses
@@ -32,9 +32,9 @@ from likewise.online._pair_checks import (
     check_loaded,
     check_pair_shapes,
     raise_out_of_range,
+    scaled_differences,
 )
 from likewise.online._pair_state import (
-    ComponentsCache,
     PairState,
     Projection,
     learn_differences,
@@ -101,7 +101,7 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
         Returns the hinge loss of each pair before its update. If `min_loss` is positive, losses up
         to it cause no update.
         """
-        V = self._differences(X, index)
+        V = scaled_differences(X, index, state.scale)
         rule, psd = self._step_rule(), self._projection()
         if min_loss > 0:
             return learn_large_losses(state, FixedDifferences(V), sign, rule, psd, min_loss)
@@ -111,9 +111,7 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
         self, state: PairState, first: FloatArray, second: FloatArray, sign: float
     ) -> float:
         """Update `state` with one pair; return its loss, NaN if the difference is out of range."""
-        return learn_one_pair(
-            state, first, second, self.scale_, sign, self._step_rule(), self._projection()
-        )
+        return learn_one_pair(state, first, second, sign, self._step_rule(), self._projection())
 
     def _matrix(self) -> FloatArray:
         """Return M over the coordinates that `components_` has columns for."""
@@ -148,9 +146,14 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
             return self._learn_first_pair(first, second, same)
         if not first.shape == second.shape == (self.n_features_in_,):
             check_pair_shapes(first, second, self.n_features_in_)
+        if state.first_sqdists is not None:
+            state = deepcopy(state)
+            sides = np.stack([first, second])
+            state.adapt_scale(*self._squared_lengths(sides, np.array([[0, 1]])))
         loss = self._update_with_one(state, first, second, 1.0 if same else -1.0)
         if loss != loss:
-            raise_out_of_range(first - second, self.scale_)
+            raise_out_of_range(first - second, state.scale)
+        self._state = state
         if self.record_every and state.n_events % self.record_every == 0:
             self._append_history([history_entry(state)])
         return loss
@@ -274,12 +277,14 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
     def components_(self) -> Array:  # type: ignore[override]
         """L of the constrained model: computed on demand and cached until the next update."""
         state, cache = self._fitted_state(), self._components_cache
-        if cache.n_updates != state.n_updates or cache.components.dtype.name != self._dtype:
-            with single_threaded_blas():
-                components = canonical_components(self._matrix()) * self.scale_
-            cache.components = components.astype(self._dtype)
-            cache.n_updates = state.n_updates
+        if not cache.is_valid(state.n_updates, state.scale, self._dtype):
+            cache.store(state.n_updates, state.scale, self._matrix(), self._dtype)
         return cache.components
+
+    @property
+    def scale_(self) -> float:
+        """Factor that X is multiplied by internally."""
+        return self._fitted_state().scale
 
     @property
     def b_(self) -> float:
@@ -318,19 +323,20 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
     def _reset(self, n_features: int, pairs: tuple[Array, Pairs] | None) -> PairState:
         """Forget what was fitted and return the initial state.
 
-        ``scale="auto"`` is computed from `pairs`; a stream has none, and the scale is then 1.
+        ``scale="auto"`` is computed from `pairs`; a stream (None) does so from its first pairs.
         """
         scale = 1.0 if isinstance(self.scale, str) else float(self.scale)
         if pairs is not None and self.scale == "auto":
             X, (index, same) = pairs
             scale = auto_scale(self._squared_lengths(X, index), same)
         state = self._initial_state(n_features, scale)
+        state.scale = scale
+        state.first_sqdists = np.empty(0) if pairs is None and self.scale == "auto" else None
         self.n_features_in_ = n_features
-        self.scale_ = scale
         self._dtype = "float64"
         for name in ("_recent_samples", "_recent_labels", "_history"):
             self.__dict__.pop(name, None)
-        self._components_cache = ComponentsCache(-1, np.empty((0, 0)))
+        self._components_cache = ComponentsCache(-1, 0.0, np.empty((0, 0)))
         return state
 
     @updating
@@ -376,6 +382,9 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
         with single_threaded_blas():
             while start < len(pairs):
                 stop = min(start + min(chunk, stride - state.n_events % stride), len(pairs))
+                if state.first_sqdists is not None:
+                    stop = start + 1
+                    state.adapt_scale(*self._squared_lengths(X, pairs.index[start:stop]))
                 part = slice(start, stop)
                 losses[part] = self._update(state, X, pairs.index[part], sign[part], min_loss)
                 if self.record_every and state.n_events % stride == 0:
@@ -385,13 +394,6 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
         self._dtype = X.dtype.name
         self._append_history(records)
         return losses
-
-    def _differences(self, X: Array, index: IndexArray) -> FloatArray:
-        V, max_sqnorm = pair_differences(X, index, self.scale_)
-        if not max_sqnorm <= MAX_PAIR_SQNORM:
-            check_finite(X, "X")
-            raise_out_of_range(V / self.scale_, self.scale_)
-        return V
 
     def _append_history(self, records: list[tuple[float, ...]]) -> None:
         if self.record_every:

@@ -7,11 +7,14 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from likewise._loops import pair_differences
 from likewise._loops.pairs.types import MAX_PAIR_SQNORM
-from likewise._runtime.arrays import Array, FloatArray
+from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.invariants import require, require_array
+from likewise._runtime.validation import check_finite
+from likewise.online._components_cache import ComponentsCache
 from likewise.online._history import History
-from likewise.online._pair_state import ComponentsCache, PairState
+from likewise.online._pair_state import PairState
 
 
 def check_pair_shapes(first: FloatArray, second: FloatArray, n_features: int | None) -> None:
@@ -60,3 +63,12 @@ def raise_out_of_range(differences: FloatArray, scale: float) -> NoReturn:
         f"A pair differs by {np.abs(differences).max():.3g}, but only finite differences up to "
         f"{MAX_PAIR_SQNORM**0.5 / scale:.0e} can be learned from."
     )
+
+
+def scaled_differences(X: Array, index: IndexArray, scale: float) -> FloatArray:
+    """Return the differences of pairs of rows times `scale`, if all are in range."""
+    V, max_sqnorm = pair_differences(X, index, scale)
+    if not max_sqnorm <= MAX_PAIR_SQNORM:
+        check_finite(X, "X")
+        raise_out_of_range(V / scale, scale)
+    return V

@@ -65,8 +65,8 @@ class PAMetric(OnlineMetricLearner):
         Initial model: M = 0 and b = 0, the Euclidean metric with b = 1, or a given model.
     scale : "auto" or float
         Factor that X is multiplied by internally, since the margin 1 fixes a scale. "auto" makes
-        the median squared distance of the similar pairs 1 in `fit` and `fit_pairs`; in a stream,
-        where this median is unknown, it is 1.
+        the median squared distance of the similar pairs 1 in `fit` and `fit_pairs`, and the median
+        distance of the first 64 pairs 2 in a stream.
     memory : int
         Number of latest samples that each sample given to `partial_fit` is paired with.
     n_pairs : int, optional
@@ -111,7 +111,7 @@ class PAMetric(OnlineMetricLearner):
     >>> live.learn_pair([0.0, 0.0], [3.0, 0.1], same=True)
     1.0
     >>> live.learn_pair([0.0, 0.0], [0.2, 2.0], same=False)
-    1.0199...
+    1.0662...
     >>> live.predict_pairs([[0.0, 0.0]], [[9.0, 0.0]])
     array([ True])
     """

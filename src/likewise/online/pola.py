@@ -81,7 +81,7 @@ class POLA(KernelMetricLearner):
     scale : "auto" or float
         Factor that differences (with a kernel: in feature space) are multiplied by internally,
         since the margin 1 fixes a scale. "auto" makes the median squared length of the similar
-        pairs 1 in `fit` and `fit_pairs`; in a stream, where this median is unknown, it is 1.
+        pairs 1 in `fit` and `fit_pairs`, and the median length of the first 64 pairs 2 in a stream.
     memory, n_pairs, shuffle, record_every, random_state
         As in `PAMetric`.
 

@@ -21,6 +21,7 @@ from likewise._runtime.validation import (
 from likewise.constraints import Pairs, as_pairs
 from likewise.neighbors import nearest, vote
 from likewise.online._metric_learner import OnlineMetricLearner
+from likewise.online._pair_checks import scaled_differences
 from likewise.online._pair_state import GramCache, learn_differences
 
 _CHUNK_PAIRS = 2048  # pairs whose differences are in memory at a time
@@ -151,7 +152,7 @@ def _learn_jointly(learners: list[Any], X: Array, pairs: Pairs) -> None:
     with single_threaded_blas():
         for start in range(0, len(pairs), _CHUNK_PAIRS):
             chosen = slice(start, start + _CHUNK_PAIRS)
-            V = first._differences(X, pairs.index[chosen])
+            V = scaled_differences(X, pairs.index[chosen], first.scale_)
             grams = GramCache()
             for learner in learners:
                 rule, psd = learner._step_rule(), learner._projection()
