@@ -59,7 +59,7 @@ def updating(method: Callable[Arguments, Result]) -> Callable[Arguments, Result]
 
 
 def fitting(fit: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """Decorate a fitting method: validate parameters, and call scikit-learn's callbacks.
+    """Decorate a fitting method: validate parameters, call callbacks, warn if not converged.
 
     Every public method that fits from scratch has this decorator. If it raises an error or is
     interrupted, the model is as it was before: fitted to other data, or not fitted.
@@ -70,12 +70,19 @@ def fitting(fit: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     @functools.wraps(fit)
     def fit_with_callbacks(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
         self._check_parameters()
-        if not hasattr(self, "_init_callback_context"):
-            return fit(self, X, *args, **kwargs)
-        task = self._init_callback_context(max_subtasks=getattr(self, "max_iter", 0))
-        task.call_on_fit_task_begin(estimator=self, X=X)
+        task = None
+        if hasattr(self, "_init_callback_context"):
+            max_iter = getattr(self, "max_iter", 0)
+            max_subtasks = max_iter and max_iter * getattr(self, "n_passes", 1)
+            task = self._init_callback_context(max_subtasks=max_subtasks)
+            task.call_on_fit_task_begin(estimator=self, X=X)
         fitted = fit(self, X, *args, **kwargs)
-        task.call_on_fit_task_end(estimator=self, X=X, reconstruction_attributes={})
+        # Once per fit, however often a solver ran.
+        not_converged = vars(self).pop("_not_converged", None)
+        if not_converged is not None:
+            warn_user(not_converged, ConvergenceWarning)
+        if task is not None:
+            task.call_on_fit_task_end(estimator=self, X=X, reconstruction_attributes={})
         return fitted
 
     return cast("Callable[Arguments, Result]", fit_with_callbacks)
@@ -126,7 +133,7 @@ class Learner(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
 
         `fitted` turns an iterate into the attributes of a usable model, for callbacks. `max_iter`
         overrides the parameter where that may be None. Sets `objective_`, `n_iter_`, `converged_`
-        and `history_`, and warns unless the solver converged.
+        and `history_`. If the last solver of a fit did not converge, the fit ends with a warning.
         """
         title, shown = type(self).__name__, bool(self.verbose)
         max_iter = max_iter or self.max_iter
@@ -135,7 +142,8 @@ class Learner(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         with single_threaded_blas(), progress(title, max_iter, shown=shown) as report:
 
             def watcher(iteration: Iteration) -> bool:
-                report(iteration.number, objective=iteration.value)
+                excess = iteration.gap / self.tol if iteration.gap and self.tol else None
+                report(iteration.number, excess, objective=iteration.value)
                 return self._call_back(functools.partial(fitted, iteration.x))
 
             found = solver(problem, start, max_iter=max_iter, watcher=watcher, **options)
@@ -144,11 +152,12 @@ class Learner(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
                 f"{type(self).__name__} found no finite objective at its start "
                 f"({found.value}); the features may be too large: scale them."
             )
+        self.__dict__.pop("_not_converged", None)
         if found.status != "converged":
             how = _STATUS_MESSAGES[found.status].format(n_iter=found.n_iter)
             if found.gap is not None:
                 how += f" (relative duality gap {found.gap:.2g})"
-            warn_user(f"{type(self).__name__} {how}.", ConvergenceWarning)
+            self._not_converged = f"{type(self).__name__} {how}."
         self.objective_ = float(found.value)
         self.n_iter_ = found.n_iter
         self.converged_ = found.status == "converged"

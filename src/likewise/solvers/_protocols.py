@@ -48,11 +48,24 @@ class Solution:
 
 @dataclass(frozen=True)
 class Iteration:
-    """The state of a solver after an iteration, as its watcher gets it."""
+    """The state of a solver after an iteration, as its watcher gets it.
+
+    Attributes
+    ----------
+    number : int
+        Number of iterations so far.
+    x : array
+        The best point.
+    value : float
+        The objective.
+    gap : float or None
+        What the stopping test compares with the tolerance; None if there is no such number.
+    """
 
     number: int
     x: Array
     value: float
+    gap: float | None = None
 
 
 Watcher: TypeAlias = Callable[[Iteration], bool]

@@ -65,7 +65,7 @@ def newton(
             values.append(point.value)
             gaps.append(gap)
             if watcher is not None and watcher(
-                Iteration(len(values) - 1, point.matrix(), point.value)
+                Iteration(len(values) - 1, point.matrix(), point.value, gap)
             ):
                 status = "interrupted"
     except KeyboardInterrupt:

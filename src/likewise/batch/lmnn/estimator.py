@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from likewise._runtime.arrays import Array
+from likewise._runtime.progress import progress
 from likewise._runtime.threads import single_threaded_blas
 from likewise._runtime.validation import (
     Rule,
@@ -295,7 +296,8 @@ class LMNN(KernelMetric):
         validation: ValidationSet | None = None,
     ) -> Self:
         """Minimise pass by pass; each further pass selects the targets again."""
-        data, selection, L = self._initialise(X, supervision, init, space)
+        with progress("LMNN, first search", None, shown=bool(self.verbose)):
+            data, selection, L = self._initialise(X, supervision, init, space)
         penalty = penalty_towards(L, self.regularization * float(selection.weights.sum()))
         n_components, n_iter, kernel_state = len(L), 0, self._space_attributes(space)
 
@@ -318,8 +320,7 @@ class LMNN(KernelMetric):
                 break
         self.n_iter_, self.scale_ = n_iter, data.scale
         self.duality_gap_ = 1.0 if found.gap is None else found.gap
-        self._interrupted = found.status == "interrupted"
-        self.__dict__.update(kernel_state)
+        self.__dict__.update(kernel_state, _interrupted=found.status == "interrupted")
         return self._keep(canonical_form(L)[:n_components] * data.scale, dtype)
 
     def _initialise(

@@ -149,7 +149,7 @@ class _State:
                     self.x = start
                     self.evaluate_and_record()
             if self.watcher and self.watcher(
-                Iteration(self.n_iter, self.best, self.history["objective"][-1])
+                Iteration(self.n_iter, self.best, self.history["objective"][-1], self.gap())
             ):
                 return "interrupted"
             value, gradient = self.problem.value_and_subgradient(self.x)

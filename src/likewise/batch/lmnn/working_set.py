@@ -188,7 +188,7 @@ class _State:
             if moved:
                 current = self.evaluate_or_backtrack(previous)
                 self.record(current)
-                if self.watcher and self.watcher(Iteration(self.n_iter, self.best, current.value)):
+                if self.watcher and self.watcher(self.iteration(current)):
                     return "interrupted"
             decrease = (previous.smoothed - current.smoothed) / max(current.smoothed, 1e-300)
             excess = current.value - (current.dual_value if self.certified else current.smoothed)
@@ -289,6 +289,11 @@ class _State:
         entry = (current.value, self.n_iter, self.lower_bound)
         for name, number in zip(self.history, entry, strict=True):
             self.history[name].append(number)
+
+    def iteration(self, current: Evaluation) -> Iteration:
+        """Return the state for the watcher."""
+        gap = self.gap(min(current.value, self.best_value)) if self.certified else None
+        return Iteration(self.n_iter, self.best, current.value, gap)
 
     def gap(self, value: float) -> float:
         """Return the relative gap between a value and the lower bound."""

@@ -117,7 +117,7 @@ class MarginRun:
             self.gap, self.M, self.multipliers, self.value, self.bound_matrix = best
         number = self.n_steps = len(self.values) - 1
         if self.watcher is not None and number:
-            iteration = Iteration(number, self.M, primal)
+            iteration = Iteration(number, self.M, primal, self.gap)
             if self.watcher(iteration):
                 return "interrupted"
         if gap <= self.tol:
