@@ -40,13 +40,7 @@ from likewise.batch.lmnn.memory import require_memory_for_lmnn
 from likewise.batch.lmnn.preconditioning import CentredData, Preconditioner
 from likewise.batch.lmnn.problem import LMNNProblem, best_multiple, penalty_towards
 from likewise.batch.lmnn.projected_subgradient import projected_subgradient
-from likewise.batch.lmnn.targets import (
-    LabelSupervision,
-    Selection,
-    Supervision,
-    TripletSupervision,
-    training_targets,
-)
+from likewise.batch.lmnn.targets import LabelSupervision, Selection, Supervision, TripletSupervision
 from likewise.constraints import as_triplets
 from likewise.kernels import KERNEL_RULES
 from likewise.metric import canonical_components, canonical_form
@@ -249,7 +243,7 @@ class LMNN(KernelMetric):
         train, held_out = split_validation(
             codes, weights, self.validation_fraction, self.random_state, self.solver
         )
-        pairs = training_targets(targets, codes, classes, train, self.n_neighbors)
+        pairs = LabelSupervision.training_targets(targets, codes, classes, train, self.n_neighbors)
         init = self._check_init(len(train), X.shape[1], labelled=True)
         space, rows = self._map_to_space(X[train] if len(held_out) else X, self.budget)
         validation = None
@@ -296,8 +290,7 @@ class LMNN(KernelMetric):
         validation: ValidationSet | None = None,
     ) -> Self:
         """Minimise pass by pass; each further pass selects the targets again."""
-        with progress("LMNN, first search", None, shown=bool(self.verbose)):
-            data, selection, L = self._initialise(X, supervision, init, space)
+        data, selection, L = self._initialise(X, supervision, init, space)
         penalty = penalty_towards(L, self.regularization * float(selection.weights.sum()))
         n_components, n_iter, kernel_state = len(L), 0, self._space_attributes(space)
 
@@ -320,7 +313,8 @@ class LMNN(KernelMetric):
                 break
         self.n_iter_, self.scale_ = n_iter, data.scale
         self.duality_gap_ = 1.0 if found.gap is None else found.gap
-        self.__dict__.update(kernel_state, _interrupted=found.status == "interrupted")
+        self._interrupted = found.status == "interrupted"
+        self.__dict__.update(kernel_state)
         return self._keep(canonical_form(L)[:n_components] * data.scale, dtype)
 
     def _initialise(
@@ -329,10 +323,11 @@ class LMNN(KernelMetric):
         """Return the data at their scale, the targets, and the best multiple of the initial L."""
         data = CentredData.from_rows(X)
         L = self._initial_components(data.X, supervision, init, space)
-        selection = supervision.select_targets(data.transform(L, self.n_jobs))
-        data = data.rescaled(self.scale, selection.targets, L, self.n_jobs)  # frees the copy before
-        objective = selection.objective(data.X, self.push, self.margin, self.n_jobs)
-        alpha = best_multiple(objective, selection.search, data.transform(L, self.n_jobs))
+        with progress("LMNN, first search", None, shown=bool(self.verbose)):
+            selection = supervision.select_targets(data.transform(L, self.n_jobs))
+            data = data.rescaled(self.scale, selection.targets, L, self.n_jobs)  # frees the copy
+            objective = selection.objective(data.X, self.push, self.margin, self.n_jobs)
+            alpha = best_multiple(objective, selection.search, data.transform(L, self.n_jobs))
         return data, selection, alpha * L
 
     def _minimise_in_components(

@@ -81,6 +81,27 @@ class LabelSupervision:
         self.fixed, self.n_neighbors = targets is not None, n_neighbors
         self.margin, self.n_jobs, self.algorithm = margin, n_jobs, algorithm
 
+    @staticmethod
+    def training_targets(
+        given: ArrayLike | None,
+        codes: IndexArray,
+        classes: Array,
+        train: IndexArray,
+        n_neighbors: int,
+    ) -> IndexArray | None:
+        """Return the given target pairs among the rows `train`, numbered within them.
+
+        If no targets are given, return None, and warn of classes with too few rows to select
+        `n_neighbors` of them.
+        """
+        if given is None:
+            check_class_sizes(codes[train], classes, n_neighbors)
+            return None
+        place = np.full(len(codes), -1)
+        place[train] = np.arange(len(train))
+        pairs = place[as_targets(given, codes)]
+        return pairs[(pairs >= 0).all(axis=1)]
+
     def select_targets(self, Z: Array) -> Selection:
         """Select the nearest rows of the same class, unless there are given targets.
 
@@ -128,24 +149,3 @@ class TripletSupervision:
         """Return the pairs of the triplets, whatever Z is."""
         weights = np.ones(len(self.targets))
         return Selection(self.targets, weights, FixedImpostors(self.impostors, self.n_jobs))
-
-
-def training_targets(
-    given: ArrayLike | None,
-    codes: IndexArray,
-    classes: Array,
-    train: IndexArray,
-    n_neighbors: int,
-) -> IndexArray | None:
-    """Return the given target pairs among the rows `train`, numbered within them.
-
-    If no targets are given, return None, and warn of classes with too few rows to select
-    `n_neighbors` of them.
-    """
-    if given is None:
-        check_class_sizes(codes[train], classes, n_neighbors)
-        return None
-    place = np.full(len(codes), -1)
-    place[train] = np.arange(len(train))
-    pairs = place[as_targets(given, codes)]
-    return pairs[(pairs >= 0).all(axis=1)]
