@@ -2,6 +2,7 @@
 # make test      everything that CI checks, on the compiled loops
 # make twins     the loops and the contract on their NumPy twins
 # make minimums  the tests on Python 3.11 with the lowest versions that pyproject.toml allows
+# make fuzz      hostile files, numbers, kills, interrupts, threads and forks: a few minutes
 # make bench     measure against the rivals, each in the environment it needs
 # make docs      build the documentation
 # make clean     remove what the others made
@@ -19,7 +20,7 @@ ifneq ($(wildcard ../shared/data),)
 export LIKEWISE_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test lint types layers tests twins bench docs minimums sanitize clean check-tools
+.PHONY: demo test lint types layers tests twins fuzz bench docs minimums sanitize clean check-tools
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.demo
@@ -44,6 +45,10 @@ tests: $(VENV)/.test
 # The loops, what is built on them and our part of the contract without compiled code.
 twins: $(VENV)/.test
 	LIKEWISE_LOOPS=numpy $(PYTEST) tests/_loops tests/online tests/test_neighbors.py tests/test_contract.py
+
+# All of it; a small part is among the tests.
+fuzz: $(VENV)/.test
+	LIKEWISE_LOOPS=native $(BIN)/python -m fuzz
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks environments --check

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_iris, load_wine
 from sklearn.frozen import FrozenEstimator
 
 import likewise as lw
+from likewise import _loops
 from likewise.objectives.label_energies import BLOCK_VALUES, label_energies
 
 
@@ -207,3 +208,34 @@ def test_bad_parameters(wrong):
     X, y = data()
     with pytest.raises(ValueError, match=next(iter(wrong))):
         lw.EnergyClassifier(**wrong).fit(X, y)
+
+
+@pytest.mark.parametrize("value", [np.inf, np.nan, 1e300])
+def test_the_hinges_of_distances_that_are_not_finite_stay_in_memory(value):
+    """Infinite distances of far queries and NaN of forged files: any result, but no crash."""
+    random = np.random.default_rng(0)
+    starts = np.array([0, 4, 10])
+    sqdist, sqradii = random.random((50, 10)), random.random((50, 2, 3))
+    sqdist[::2, ::3], sqradii[::3, 1, 2], sqradii[1] = value, value, value
+    found = _loops.anchor_hinges(sqdist, starts, sqradii)
+    whole = np.isfinite(sqdist).all(axis=1) & np.isfinite(sqradii).all(axis=(1, 2))
+    expected = [
+        [
+            sum(
+                max(radius - distance, 0)
+                for radius in radii[label]
+                for row, distance in enumerate(distances)
+                if not starts[label] <= row < starts[label + 1]
+            )
+            for label in range(2)
+        ]
+        for distances, radii in zip(sqdist[whole], sqradii[whole], strict=True)
+    ]
+    np.testing.assert_allclose(found[whole], expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("power", [-320, -200, 160, 300])
+def test_features_out_of_range_are_refused_by_fit(power):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match=r"X holds .* can be learned from: scale X\.$"):
+        lw.EnergyClassifier(n_neighbors=1).fit(X * float(f"1e{power}"), y)

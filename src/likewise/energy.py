@@ -13,6 +13,13 @@ from likewise import _loops
 from likewise._metric_parameter import METRIC_RULE, fit_metric, unfitted_metric
 from likewise._numerics.centring import robust_centre
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
+from likewise._runtime.invariants import (
+    require,
+    require_array,
+    require_count,
+    require_index,
+    require_number,
+)
 from likewise._runtime.threads import run_blocks
 from likewise._runtime.validation import (
     TableLike,
@@ -246,6 +253,22 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         """
         lowest = self.energies(X).argmin(axis=1)
         return np.asarray(self.classes_[lowest])
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        if "_rows" not in vars(self):
+            return
+        n_rows = len(self._rows)
+        require_array(self._rows, n_rows, None)
+        require_count(self._n_neighbors, least=1)
+        require_array(self._to_targets, n_rows, self._n_neighbors)
+        require_array(self._target_candidates, n_rows, None)
+        require_index(self._class_start, len(self.classes_) + 1, n_rows + 1)
+        require(self._class_start[0] == 0 and self._class_start[-1] == n_rows)
+        require(bool((np.diff(self._class_start) > 0).all()))
+        for number in (self._push, self._margin, self._unit):
+            require_number(number)
+        require(self._unit > 0)
 
     def _targets_of(self, queries: Array) -> IndexArray:
         """Return the targets of each row under each label, shape (n_queries, n_classes, k)."""

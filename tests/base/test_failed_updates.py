@@ -4,7 +4,6 @@ import time
 
 import numpy as np
 import pytest
-from fuzz import interrupts
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,14 +14,6 @@ X = np.random.default_rng(0).normal(size=(40, 3))
 Y = np.arange(40) % 2
 PAIRS, SAME = [[0, 1], [1, 2], [0, 2]], [True, False, True]
 HUGE = X * 1e200
-
-
-def test_interrupts_and_errors_at_random_lines():
-    """Every estimator: usable, as it was before, or unfitted."""
-    report = interrupts.run(90, seed=3)
-    assert report.n_cases == 90
-    assert not report.failures, "\n".join(report.failures)
-    assert {"unfitted", "as before", "kept what was learned"} <= set(report.outcomes)
 
 
 @pytest.mark.parametrize("make", [lw.PAMetric, lw.POLA, lw.AROW], ids=lambda make: make.__name__)

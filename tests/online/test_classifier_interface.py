@@ -358,3 +358,16 @@ def test_parameters_may_change_during_a_stream(data):
         three.set_params(multiclass=way).learn_one(X[2], 2)
         same.partial_fit(X[2:3], [2])
         np.testing.assert_allclose(three.coef_, same.coef_, rtol=1e-12)
+
+
+def test_scores_beyond_single_precision_are_finite_and_right():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(20, 40)).astype(np.float32)
+    X[3, :2] = 1e30, -1e30
+    y = np.arange(20) % 2
+    model = lw.Perceptron(random_state=0).fit(X, y)
+    single, double = model.decision_function(X), model.decision_function(X.astype(np.float64))
+    assert single.dtype == np.float32
+    assert np.isfinite(single).all()
+    limit = float(np.finfo(np.float32).max)
+    np.testing.assert_allclose(single, np.clip(double, -limit, limit), rtol=1e-3)

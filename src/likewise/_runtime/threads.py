@@ -26,6 +26,7 @@ _lock = threading.Lock()
 _inside = threading.local()
 _jobs: SimpleQueue[tuple[Future[None], Callable[[], None]]] = SimpleQueue()
 _workers: list[threading.Thread] = []
+_forked = False  # whether this process is a forked child
 
 
 def count_threads(n_jobs: int | None = None) -> int:
@@ -248,6 +249,23 @@ def _leave_limits(holder: object) -> None:
             _inside.holder = None
 
 
+@contextlib.contextmanager
+def openmp_threads(n_threads: int | None) -> Iterator[None]:
+    """Limit OpenMP, which scikit-learn uses, for the calling thread; None leaves it as it is.
+
+    A forked child has one thread: OpenMP would wait for threads that only its parent has.
+    """
+    wanted = 1 if _forked else n_threads
+    if wanted is None:
+        yield
+        return
+    from threadpoolctl import ThreadpoolController
+
+    # Of all libraries, threadpoolctl would also restore the limits of BLAS, which are not ours.
+    with ThreadpoolController().select(user_api="openmp").limit(limits=wanted):
+        yield
+
+
 def _set_blas_threads(library: Any, n_threads: int) -> None:
     # threadpoolctl 3.7 lets a single thread set limits of the process and ignores the others.
     getattr(library, "_real_set_num_threads", library.set_num_threads)(n_threads)
@@ -271,7 +289,8 @@ def _libraries(scipy_loaded: bool) -> tuple[list[Any], list[Any]]:
 
 def _reset_after_fork() -> None:
     """Reset the pool in a forked child: threads do not survive a fork, and a lock may be held."""
-    global _workers, _jobs, _lock, _limit_lock
+    global _workers, _jobs, _lock, _limit_lock, _forked
+    _forked = True
     _workers, _jobs, _lock, _limit_lock = [], SimpleQueue(), threading.Lock(), threading.RLock()
     _inside.block = False
     _process_limit.holders &= {getattr(_inside, "holder", None)}

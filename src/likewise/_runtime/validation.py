@@ -21,12 +21,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from likewise._runtime.arrays import Array, BoolArray, FloatArray, IndexArray
-from likewise._runtime.sparse import check_sparse_structure
+from likewise._runtime.tables import check_no_tuples, check_table
 
 TableLike: TypeAlias = Any
 """Any input that scikit-learn accepts as X: arrays, lists, DataFrames, sparse matrices."""
 
 FLOAT_TYPES = (np.float64, np.float32)
+# The largest value of a table: beyond these limits squared distances overflow, or all are 0.
+MIN_MAGNITUDE, MAX_MAGNITUDE = 1e-150, 1e150
 
 
 @dataclass(frozen=True)
@@ -146,7 +148,7 @@ def check_rows(
     `reset=True` (fitting) learns the feature count and names, `reset=False` compares with them.
     With `finite=False` the caller checks for NaN and infinity.
     """
-    _check_table(X, name)
+    check_table(X, name)
     with _text_named(name):
         checked = validate_data(
             estimator,
@@ -160,6 +162,8 @@ def check_rows(
         )
     if finite:
         check_finite(checked, name)
+        if reset:
+            check_magnitude(checked, name)
     return checked
 
 
@@ -167,7 +171,7 @@ def check_labelled(
     estimator: Any, X: Any, y: Any, *, min_classes: int = 2, accept_sparse: bool = False
 ) -> tuple[Any, IndexArray, Array]:
     """Return `X`, the labels as codes 0…c-1, and the c labels in sorted order."""
-    _check_table(X, "X")
+    check_table(X, "X")
     n_rows, n_labels = _length(X), _length(y)
     if n_rows is not None and n_labels is not None and n_rows != n_labels:
         raise ValueError(f"X has {n_rows} rows but y has {n_labels} labels; they must match.")
@@ -182,6 +186,7 @@ def check_labelled(
             ensure_all_finite=False,
         )
     check_finite(X, "X")
+    check_magnitude(X, "X")
     classes, codes = encode_labels(y)
     check_classification_targets(y)
     if len(classes) < min_classes:
@@ -231,7 +236,7 @@ def format_value(value: Any) -> str:
 
 def check_row_numbers(given: Any, name: str, width: int, n_rows: int) -> IndexArray:
     """Return validated row numbers into X, `width` different ones per row."""
-    _check_no_tuples(getattr(given, "shape", ()), name)
+    check_no_tuples(getattr(given, "shape", ()), name)
     index = as_integers(given, name)
     if not index.size:
         raise ValueError(f"{name} is empty, but at least one row of {width} numbers is needed.")
@@ -308,6 +313,25 @@ def check_finite(X: Any, name: str) -> None:
     raise ValueError(f"Input {name} contains {what} in {where}; only finite numbers are allowed.")
 
 
+def check_magnitude(X: Any, name: str) -> None:
+    """Raise an error if squared distances of the rows would overflow, or all of them vanish."""
+    sparse = sp.issparse(X)
+    values = np.asarray(X.data) if sparse else X
+    if not values.size:
+        return
+    largest = float(max(values.max(), -values.min()))
+    if largest > MAX_MAGNITUDE:
+        raise ValueError(
+            f"{name} holds values up to {largest:.3g}, but only values within ±{MAX_MAGNITUDE:.0e} "
+            f"can be learned from: scale {name}."
+        )
+    if 0 < largest < MIN_MAGNITUDE:
+        raise ValueError(
+            f"{name} holds no value above {largest:.3g}, but only values of at least "
+            f"{MIN_MAGNITUDE:.0e} can be learned from: scale {name}."
+        )
+
+
 def pluralize(number: int, noun: str) -> str:
     """Write a number and its noun: 1 row, 2 rows."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
@@ -331,46 +355,6 @@ def _length(values: Any) -> int | None:
     if hasattr(values, "shape"):
         return int(values.shape[0]) if values.shape else None
     return len(values) if isinstance(values, list | tuple) else None
-
-
-def _check_table(X: Any, name: str) -> None:
-    """Raise for what is no table of real numbers: scikit-learn's messages print the whole array."""
-    dimensions = getattr(X, "ndim", None)
-    if dimensions is None and isinstance(X, list | tuple) and not any(map(sp.issparse, X)):
-        dimensions = 1 if not X or np.isscalar(X[0]) else 2
-    if X is None or np.isscalar(X):
-        raise ValueError(f"{name} is {X!r}, but a table of rows is needed.")
-    _check_no_tuples(getattr(X, "shape", ()), name)
-    if dimensions is not None and dimensions != 2:
-        raise ValueError(
-            f"{name} has {pluralize(dimensions, 'dimension')}, but a table of rows is needed "
-            f"(Reshape your data: {name}.reshape(1, -1) makes one row of a vector)."
-        )
-    if _is_complex(X):
-        # scikit-learn's own checks look for the first words of the message.
-        raise ValueError(
-            f"Complex data not supported: {name} holds complex numbers, but only real ones are "
-            "allowed."
-        )
-    check_sparse_structure(X, name)
-
-
-def _is_complex(X: Any) -> bool:
-    if isinstance(X, list | tuple):
-        return any(isinstance(value, complex) for row in X if np.iterable(row) for value in row)
-    return bool(getattr(getattr(X, "dtype", None), "kind", None) == "c")
-
-
-def _check_no_tuples(shape: tuple[int, ...], name: str) -> None:
-    """Raise for pairs or triplets as an array of shape (n, 2, d) or (n, 3, d)."""
-    method = {2: "fit_pairs", 3: "fit_triplets"}
-    if len(shape) == 3 and shape[1] in method:
-        n, width, n_features = shape
-        raise ValueError(
-            f"{name} has 3 dimensions {shape}, but tuples of rows are given by row numbers: "
-            f"{method[width]} takes X = {name}.reshape(-1, {n_features}) and "
-            f"np.arange({n * width}).reshape(-1, {width})."
-        )
 
 
 def check_same_flags(same: Any, n_pairs: int) -> BoolArray:

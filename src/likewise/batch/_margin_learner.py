@@ -32,6 +32,7 @@ from likewise.solvers import Solution
 
 # Of the largest squared difference: smaller ones are rounding, between images of equal samples.
 _SQUARED_ROUNDING = 1e-26
+_MAX_DIFFERENCE = 1e35  # once scaled: the solvers multiply fourth powers of it
 
 COMMON_RULES: dict[str, Any] = {
     "C": positive(),
@@ -151,6 +152,13 @@ class MarginLearner(KernelMetric):
         factor = self.scale
         if factor == "auto":
             factor = _unit_factor(matrices.similar, matrices.differences)
+        largest = float(np.abs(matrices.differences).max(initial=0.0)) * float(factor)
+        if not largest <= _MAX_DIFFERENCE:
+            raise ValueError(
+                f"Some samples differ by {largest:.3g} in units of the margin, with "
+                f"scale={self.scale!r}, but only differences up to {_MAX_DIFFERENCE:.0e} can be "
+                "learned from: scale the features, or remove outliers."
+            )
         return matrices.scaled(float(factor)), float(factor)
 
     def _keep_solution(
@@ -170,7 +178,7 @@ class MarginLearner(KernelMetric):
         assert found.multipliers is not None
         self._n_constraints, self._C_of_last_fit = len(matrices), problem.C
         with np.errstate(over="ignore"):
-            self.matrix_ = (M * factor**2).astype(dtype)
+            self.matrix_ = (M * (factor**2 if factor < 1e150 else np.inf)).astype(dtype)
         if not np.isfinite(self.matrix_).all():
             raise ValueError(
                 f"The matrix of {type(self).__name__} has entries beyond the range of {dtype}: the "

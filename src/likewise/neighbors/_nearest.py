@@ -1,14 +1,11 @@
 """The k nearest or farthest points."""
 
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from likewise import _loops
 from likewise._runtime.arrays import FloatArray, IndexArray
-from likewise._runtime.threads import count_threads, run_blocks
+from likewise._runtime.threads import count_threads, openmp_threads, run_blocks
 from likewise.neighbors._arguments import Algorithm, as_finite_matrix, use_tree
 
 # Candidates beyond k: the more, the rarer a row whose k-th neighbour is in doubt.
@@ -188,23 +185,12 @@ class _Search:
         if len(index):
             finder = NearestNeighbors(n_neighbors=self.n_proposed, algorithm="brute")
             finder.fit(self.centred_points)
-            with self._openmp_threads():
+            with openmp_threads(None if self.n_jobs is None else count_threads(self.n_jobs)):
                 for start in range(0, len(index), _COMPARED_ROWS):  # an interrupt waits for one
                     part = slice(start, start + _COMPARED_ROWS)
                     distances, index[part] = finder.kneighbors(self.centred_queries[part])
                     left_out[part] = distances[:, -1] ** 2
         return index, left_out
-
-    def _openmp_threads(self) -> AbstractContextManager[Any]:
-        """Hold scikit-learn's threads to ``n_jobs``; None leaves them as the user set them."""
-        if self.n_jobs is None:
-            return nullcontext()
-        from threadpoolctl import threadpool_limits
-
-        limits: AbstractContextManager[Any] = threadpool_limits(
-            limits=count_threads(self.n_jobs), user_api="openmp"
-        )
-        return limits
 
     def propose_from_blocks(self, sign: int = 1) -> tuple[IndexArray, FloatArray]:
         """Propose nearest points, or farthest for a sign of -1, from blocks of all distances."""

@@ -19,7 +19,6 @@ from likewise._loops.classifiers.types import ClassifierRule, EventLearner, marg
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.invariants import require
 from likewise._runtime.memory import require_memory
-from likewise._runtime.threads import run_blocks
 from likewise._runtime.validation import (
     TableLike,
     at_least,
@@ -40,6 +39,7 @@ from likewise.online._labels import check_labels, label_codes, resolve_classes
 from likewise.online._samples import (
     check_range,
     is_sparse,
+    linear_scores,
     raise_sample_out_of_range,
     raise_wrong_shape,
     samples_in_range,
@@ -48,7 +48,6 @@ from likewise.online._samples import (
 
 _CHUNK = 32_768  # samples learned at a time
 _CHUNK_BYTES = 2**26  # upper limit of their size, dense and in double precision
-_SCORE_BLOCK = 4096  # samples scored at a time
 
 
 class OnlineClassifier(ClassifierMixin, OnlineLearner):  # type: ignore[misc]
@@ -140,6 +139,7 @@ class OnlineClassifier(ClassifierMixin, OnlineLearner):  # type: ignore[misc]
         self._state = state
         return 1.0 - margin if margin < 1.0 else 0.0
 
+    @updating
     def partial_fit(self, X: TableLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
         """Update the model with samples in the given order: `learn_one` on each, but faster.
 
@@ -216,17 +216,7 @@ class OnlineClassifier(ClassifierMixin, OnlineLearner):  # type: ignore[misc]
         """
         check_is_fitted(self)
         X = check_rows(self, X, reset=False, accept_sparse=True)
-        coef = self.coef_.astype(X.dtype)
-        if is_sparse(X):
-            scores = np.asarray(X @ coef.T)
-        else:
-            scores = np.empty((len(X), len(coef)), dtype=X.dtype)
-
-            def block(start: int, stop: int) -> None:
-                scores[start:stop] = X[start:stop] @ coef.T
-
-            run_blocks(block, len(X), _SCORE_BLOCK)
-        scores += self.intercept_.astype(X.dtype)
+        scores = linear_scores(X, self.coef_, self.intercept_)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: TableLike) -> Array:

@@ -8,8 +8,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from likewise._loops.classifiers.types import MAX_SAMPLE_SQNORM
-from likewise._runtime.arrays import Array
+from likewise._runtime.arrays import Array, FloatArray, FloatingArray
+from likewise._runtime.threads import run_blocks
 from likewise._runtime.validation import check_finite
+
+_SCORE_BLOCK = 4096  # samples scored at a time
 
 
 def is_sparse(X: Any) -> bool:
@@ -31,6 +34,30 @@ def samples_in_range(X: Any) -> bool:
     values = X.data if is_sparse(X) else X
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.vdot(values, values) <= MAX_SAMPLE_SQNORM)
+
+
+def linear_scores(X: Any, coef: FloatArray, intercept: FloatArray) -> FloatingArray:
+    """Return ``X @ coef.T + intercept`` in the precision of X, and finite."""
+    scores = _products(X, coef.astype(X.dtype))
+    scores += intercept.astype(X.dtype)
+    if X.dtype == np.float32 and not np.isfinite(scores).all():
+        largest = np.finfo(np.float32).max
+        exact = _products(X.astype(np.float64), coef) + intercept
+        scores = np.clip(exact, -largest, largest).astype(np.float32)
+    return scores
+
+
+def _products(X: Any, coef: FloatingArray) -> FloatingArray:
+    if is_sparse(X):
+        return np.asarray(X @ coef.T)
+    products = np.empty((len(X), len(coef)), dtype=X.dtype)
+
+    def block(start: int, stop: int) -> None:
+        products[start:stop] = X[start:stop] @ coef.T
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        run_blocks(block, len(X), _SCORE_BLOCK)
+    return products
 
 
 def check_range(X: Any) -> None:

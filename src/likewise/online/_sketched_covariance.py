@@ -19,7 +19,12 @@ from likewise._runtime.invariants import (
     require_number,
 )
 from likewise.online._covariance_blocks import dense_covariance
-from likewise.online._covariance_state import CovarianceState, binary_problems, to_dense
+from likewise.online._covariance_state import (
+    CovarianceState,
+    OutOfRangeError,
+    binary_problems,
+    to_dense,
+)
 
 
 @_files.record
@@ -63,7 +68,7 @@ class SketchedCovariance(CovarianceState):
         require_array(self.trace, n_models)
         for counts in (self.spanned, self.used):
             require_index(counts, n_models, capacity + 1)
-        require(bool((self.diagonal > 0).all() and (self.used <= self.rows.shape[1]).all()))
+        require(bool((self.diagonal > 0).all() and (self.spanned <= self.used).all()))
 
     @classmethod
     def start(cls, n_models: int, width: int, variance: float, rank: int) -> SketchedCovariance:
@@ -127,7 +132,10 @@ class SketchedCovariance(CovarianceState):
             )
             parts.append(found)
             taken, updates = taken + len(found), updates + changed
-            for k in np.flatnonzero(self.used == self.rows.shape[1]):
+            full = np.flatnonzero(self.used == self.rows.shape[1])
+            if not len(found) and not len(full):
+                raise OutOfRangeError  # the state is no longer valid
+            for k in full:
                 self._reduce(int(k), weights[k], rule)
         return np.concatenate(parts), updates
 
@@ -142,6 +150,8 @@ class SketchedCovariance(CovarianceState):
         """
         s, Q = self.variance, self.basis[k, : self.spanned[k]]
         S = self.rows[k, : self.used[k], : self.spanned[k]]
+        if not np.isfinite(S).all():  # for which LAPACK might not return
+            raise ValueError("The covariance is no longer finite: the samples are too large.")
         _, lengths, directions = np.linalg.svd(S, full_matrices=False)
         dropped = lengths[self.rank] ** 2 if len(lengths) > self.rank else 0.0
         kept = np.maximum(lengths[: self.rank] ** 2 - dropped, 0)

@@ -120,6 +120,8 @@ class Iterate:
 
     def line_search(self, S: FloatArray) -> Iterate | None:
         """Return the first of ``1, ½, ¼, …`` times S that decreases the value enough, or None."""
+        if not np.isfinite(S).all():  # distances whose squares overflow
+            return None
         eigenvalues, vectors = eigh(S)
         change = _quadratics(self._all_U, S) / self.problem.bounds
         slope = float(np.vdot(self.gradient, S))

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
-from likewise._runtime.threads import single_threaded_blas
+from likewise._runtime.threads import openmp_threads, single_threaded_blas
 from likewise._runtime.validation import (
     Rule,
     TableLike,
@@ -302,7 +302,8 @@ class MultiMetricLMNN(NeighborVoter):
             )
         from sklearn.cluster import KMeans
 
-        found = KMeans(n_clusters, n_init=10, random_state=self.random_state).fit_predict(X)
+        with openmp_threads(1):  # the same bits everywhere
+            found = KMeans(n_clusters, n_init=10, random_state=self.random_state).fit_predict(X)
         return encode_labels(found)[1]
 
     def kneighbors(self, X: TableLike, n_neighbors: int | None = None) -> tuple[Array, IndexArray]:

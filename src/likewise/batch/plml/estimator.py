@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from likewise._numerics.products import map_rows
 from likewise._runtime.arrays import Array, IndexArray
-from likewise._runtime.threads import run_blocks, single_threaded_blas
+from likewise._runtime.threads import openmp_threads, run_blocks, single_threaded_blas
 from likewise._runtime.validation import (
     TableLike,
     at_least,
@@ -165,7 +165,7 @@ class PLML(NeighborVoter):
         chosen = triplets(X, classes[codes], n_same, n_different, n_jobs=self.n_jobs)
         centre, scale = X.mean(axis=0, dtype=np.float64), rms_scale(X)
         rows = np.ascontiguousarray((X - centre) / scale)
-        with single_threaded_blas():
+        with single_threaded_blas(), openmp_threads(1):  # the same bits everywhere
             clusters = KMeans(
                 self.n_metrics, n_init=4, random_state=check_random_state(self.random_state)
             ).fit(rows)

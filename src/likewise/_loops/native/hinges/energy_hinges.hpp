@@ -21,7 +21,7 @@ constexpr int kRowsAtOnce = 64;
 // before it. The bucket is a monotone function of the distance, so the table is exact despite
 // rounding.
 struct SortedRadii {
-    std::vector<double> sqradii;  // with infinity after the last
+    std::vector<double> sqradii;  // with NaN after the last: no distance, even infinity, exceeds it
     std::vector<int32_t> owner, first;
     double low = 0, per_unit = 0, last_bucket = 0;
 
@@ -40,13 +40,15 @@ struct SortedRadii {
         const int64_t n = static_cast<int64_t>(owner.size());
         for (int64_t q = 0; q < n; ++q) owner[q] = static_cast<int32_t>(q);
         std::sort(owner.begin(), owner.end(), [values](int32_t a, int32_t b) {
+            const bool a_nan = values[a] != values[a], b_nan = values[b] != values[b];
+            if (a_nan || b_nan) return a_nan == b_nan ? a < b : b_nan;
             return values[a] < values[b] || (values[a] == values[b] && a < b);
         });
         for (int64_t q = 0; q < n; ++q) {
             sqradii[q] = values[owner[q]];
             owner[q] /= static_cast<int32_t>(k);
         }
-        sqradii[n] = std::numeric_limits<double>::infinity();
+        sqradii[n] = std::numeric_limits<double>::quiet_NaN();
         low = sqradii[0];
         const double range = sqradii[n - 1] - low;
         per_unit = range > 1e-300 ? (last_bucket + 1) / range : 0;
