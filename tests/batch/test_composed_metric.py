@@ -64,7 +64,7 @@ def test_every_legal_combination_finds_the_minimum(constraints, loss, cone):
     ("named", "composed"),
     [
         (lw.DoubletSVM(), lw.ComposedMetric("doublets", "hinge", "symmetric")),
-        (lw.TripletSVM(), lw.ComposedMetric("triplets", "hinge", "symmetric")),
+        (lw.TripletSVM(2, 2), lw.ComposedMetric("triplets", "hinge", "symmetric")),
         (lw.PCML(2), lw.ComposedMetric("pairs", "hinge", "psd")),
         (lw.NCML(2), lw.ComposedMetric("pairs", "hinge", "conic")),
         (lw.LDML(), lw.ComposedMetric("doublets", "logistic", "symmetric")),
