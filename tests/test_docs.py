@@ -49,7 +49,7 @@ def public_names(module):
     members = vars(module)
     own = (name for name, value in members.items() if _at_home(value, module))
     names = members.get("__all__") or [name for name in own if not name.startswith("_")]
-    return {name for name in names if not inspect.ismodule(members[name])}
+    return {name for name in names if not inspect.ismodule(getattr(module, name))}
 
 
 def _at_home(value, module):
