@@ -1,11 +1,13 @@
 """BLAS has one thread inside `single_threaded_blas`, and afterwards the limit it had before."""
 
+import contextlib
 import dis
 import gc
 import os
 import random
 import sys
 import threading
+import types
 
 import pytest
 import scipy.linalg  # noqa: F401 - brings its own BLAS
@@ -83,6 +85,16 @@ def actors():
     yield made
     for actor in made:
         actor.end()
+
+
+def test_libraries_without_threads_are_left_out(monkeypatch):
+    """One that cannot be limited must not hide that the others are."""
+    shared, per_thread = threads._libraries(True)
+    monkeypatch.setattr(shared[0], "threading_layer", "disabled")
+    controller = types.SimpleNamespace(lib_controllers=shared + per_thread)
+    controller.select = lambda user_api: controller
+    monkeypatch.setattr("threadpoolctl.ThreadpoolController", lambda: controller)
+    assert threads._libraries.__wrapped__(True) == (shared[1:], per_thread)
 
 
 def test_the_first_to_enter_may_leave_first(actors):
@@ -205,9 +217,8 @@ def interrupted_at(step, call):
     tracing = sys.gettrace()
     sys.settrace(trace)
     try:
-        call()
-    except KeyboardInterrupt:
-        pass
+        with contextlib.suppress(KeyboardInterrupt):  # the one raised above
+            call()
     finally:
         sys.settrace(tracing)
     return count >= step

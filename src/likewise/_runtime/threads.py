@@ -282,8 +282,11 @@ def _libraries(scipy_loaded: bool) -> tuple[list[Any], list[Any]]:
     shared: list[Any] = []
     per_thread: list[Any] = []
     for library in ThreadpoolController().select(user_api="blas").lib_controllers:
-        openmp = getattr(library, "threading_layer", None) == "openmp"
-        (per_thread if openmp and library.internal_api == "openblas" else shared).append(library)
+        layer = getattr(library, "threading_layer", None)
+        if layer == "disabled":  # built without threads
+            continue
+        of_thread = layer == "openmp" and library.internal_api == "openblas"
+        (per_thread if of_thread else shared).append(library)
     return shared, per_thread
 
 

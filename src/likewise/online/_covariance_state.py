@@ -7,6 +7,7 @@ c of the `ClassifierRule`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -204,11 +205,11 @@ class FactoredCovariance(CovarianceState):
             return _loops.factor_events(
                 weights, self.columns, self.diagonal, max_sqnorm, X, labels, True, _NO_LIMIT, rule
             )
-        scores, updates = np.empty((len(X), len(weights))), 0
-        for k, binary in binary_problems(weights, labels):
-            scores[:, k], changed = self._learn_model(k, weights, max_sqnorm, X, binary, rule)
-            updates += changed
-        return scores, updates
+
+        def learn_model(k: int, binary: IndexArray) -> tuple[FloatArray, int]:
+            return self._learn_model(k, weights, max_sqnorm, X, binary, rule)
+
+        return learn_one_vs_rest(learn_model, len(weights), labels)
 
     def _learn_model(
         self,
@@ -273,8 +274,18 @@ def to_dense(X: Any) -> FloatArray:
     return np.ascontiguousarray(X.toarray()) if is_sparse(X) else X
 
 
-def binary_problems(weights: FloatArray, labels: IndexArray) -> list[tuple[int, IndexArray]]:
-    """Return the number of each model, and its labels: 1 for its own class, 0 for the rest."""
-    if len(weights) == 1:
-        return [(0, labels)]
-    return [(k, (labels == k).astype(np.int64)) for k in range(len(weights))]
+def learn_one_vs_rest(
+    learn_model: Callable[[int, IndexArray], tuple[FloatArray, int]],
+    n_models: int,
+    labels: IndexArray,
+) -> tuple[FloatArray, int]:
+    """Learn each model with labels 1 for its own class and 0 for the rest.
+
+    `learn_model` takes the number of a model and its labels, and returns the scores of the samples
+    and the updates. Returned are the scores, one column per model, and all updates.
+    """
+    if n_models == 1:
+        scores, updates = learn_model(0, labels)
+        return scores[:, None], updates
+    learned = [learn_model(k, (labels == k).astype(np.int64)) for k in range(n_models)]
+    return np.stack([scores for scores, _ in learned], axis=1), sum(n for _, n in learned)

@@ -22,7 +22,7 @@ from likewise.online._covariance_blocks import dense_covariance
 from likewise.online._covariance_state import (
     CovarianceState,
     OutOfRangeError,
-    binary_problems,
+    learn_one_vs_rest,
     to_dense,
 )
 
@@ -101,13 +101,13 @@ class SketchedCovariance(CovarianceState):
         X = to_dense(X)
         if top2:
             return self._learn_models(slice(None), weights, max_sqnorm, X, labels, True, rule)
-        scores, updates = np.empty((len(X), len(weights))), 0
-        for k, binary in binary_problems(weights, labels):
+
+        def learn_model(k: int, binary: IndexArray) -> tuple[FloatArray, int]:
             model = slice(k, k + 1)
             found, changed = self._learn_models(model, weights, max_sqnorm, X, binary, False, rule)
-            scores[:, k] = found[:, 0]
-            updates += changed
-        return scores, updates
+            return found[:, 0], changed
+
+        return learn_one_vs_rest(learn_model, len(weights), labels)
 
     def _learn_models(
         self,

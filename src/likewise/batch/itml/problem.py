@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, cholesky, eigh, eigvalsh, solve_triangular
@@ -43,6 +44,11 @@ class LogDetProblem:
     bounds: FloatArray
     slack_weight: float
 
+    @cached_property
+    def prior_root(self) -> FloatArray:
+        """The lower Cholesky factor of the prior."""
+        return np.asarray(cholesky(self.prior, lower=True))
+
     def cost(self, s: FloatArray) -> float:
         """Return the divergence of the slack variables, weighted, at the ratios `s`."""
         violated = s[self.violated(s)]
@@ -63,7 +69,7 @@ class Iterate:
 
     def __init__(self, problem: LogDetProblem, L: FloatArray) -> None:
         self.problem, self.L = problem, L
-        whitened = solve_triangular(cholesky(problem.prior, lower=True), L, lower=True)
+        whitened = solve_triangular(problem.prior_root, L, lower=True)
         self._to_prior = whitened.T @ whitened  # Lᵀ prior⁻¹ L
         n_features = len(L)
         log_ratio = 2 * float(np.log(np.abs(np.diag(whitened))).sum())

@@ -127,8 +127,10 @@ def working_set_lbfgs(
         the last point is evaluated, too; a second interrupt ends that. If there is no evaluation at
         all, the start is returned with an unknown value and no gap.
     """
-    state = _State(problem, start, max_iter, tol, margin, certified, validation_error, watcher)
-    state.restricted, state.smoothing = restricted, smoothing * margin
+    smoothings = (smoothing * margin, _MIN_SMOOTHING * margin)
+    state = _State(
+        problem, start, max_iter, tol, smoothings, certified, restricted, validation_error, watcher
+    )
     try:
         status = state.run()
         if status == "stalled" and validation_error is not None:
@@ -149,15 +151,16 @@ class _State:
         start: Array,
         max_iter: int,
         tol: float,
-        margin: float,
+        smoothing: tuple[float, float],
         certified: bool,
+        restricted: bool,
         validation_error: Callable[[Array], float] | None,
         watcher: Watcher | None,
     ) -> None:
         self.problem, self.x = problem, np.array(start, dtype=np.float64)
-        self.max_iter, self.tol, self.certified = max_iter, tol, certified
-        self.smoothing, self.min_smoothing = _FIRST_SMOOTHING * margin, _MIN_SMOOTHING * margin
-        self.restricted = False
+        self.max_iter, self.tol = max_iter, tol
+        self.certified, self.restricted = certified, restricted
+        self.smoothing, self.min_smoothing = smoothing
         self.validation_error, self.watcher = validation_error, watcher
         self.lowest_error, self.evaluations_since_lowest = np.inf, 0
         self.memory = LBFGSMemory()
