@@ -152,6 +152,12 @@ def test_one_class(csv):
     assert "y has one class only, rose" in complaint(run(csv, "--label", "species"))
 
 
+def test_pairs_in_place_of_labels(monkeypatch, tmp_path):
+    np.savez(tmp_path / "judged.npz", X=[[1.0], [2.0]], pairs=[[0, 1]], same=[True])
+    monkeypatch.setenv("LIKEWISE_DATA", str(tmp_path))
+    assert complaint(run("judged")) == "judged has pairs, not labels, but compare needs labels."
+
+
 def test_a_number_as_label(csv):
     FRAME.drop(columns="species").assign(a=np.arange(150)).to_csv(csv, index=False)
     sentence = complaint(run(csv, "--label", "a"))

@@ -45,6 +45,15 @@ def test_a_data_set():
         assert words in shown
 
 
+def test_a_data_set_of_pairs(monkeypatch, tmp_path):
+    np.savez(tmp_path / "judged.npz", X=[[1.0], [2.0]], pairs=[[0, 1], [0, 0]], same=[False, True])
+    monkeypatch.setenv("LIKEWISE_DATA", str(tmp_path))
+    shown = facts(run("judged"))
+    assert "pairs 2, of which 1 same" in shown
+    assert "other arrays pairs, same" in shown
+    assert "classes" not in shown
+
+
 def test_a_data_file_with_gaps(tmp_path):
     path = tmp_path / "gaps.csv"
     path.write_text("a,b,kind\n1,,x\n2,3,y\n,4,y\n")

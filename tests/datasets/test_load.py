@@ -69,6 +69,24 @@ def test_a_file_in_the_data_folder(folder):
     found.X[0, 0] = 7  # the caller's own array
 
 
+def test_other_arrays_are_kept_as_they_are(folder):
+    arrays = {"X_int": np.array([[3], [4]], np.int8), "vocab": np.array(["a", "b"])}
+    np.savez(folder / "more.npz", X=[[0.0], [1.0]], y=[0, 1], classes=["no", "yes"], **arrays)
+    found = load("more")
+    assert found.feature_names is None, "two words do not name one column"
+    assert set(found.extra) == set(arrays)
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(found.extra[name], array, strict=True)
+    assert load("iris").extra == {}
+
+
+def test_pairs_in_place_of_labels(folder):
+    np.savez(folder / "judged.npz", X=[[0.0], [1.0]], pairs=[[0, 1]], same=[True], right=[0, 1])
+    found = load("judged")
+    assert found.y is None
+    assert set(found.extra) == {"pairs", "same", "right"}
+
+
 def test_long_integers_do_not_lose_digits(folder):
     np.savez(folder / "long.npz", X=np.array([[2**40 + 1]]), y=[0])
     assert load("long").X[0, 0] == 2**40 + 1
@@ -78,10 +96,15 @@ def test_long_integers_do_not_lose_digits(folder):
     ("arrays", "sentence"),
     [
         ({"X": [[1.0]]}, "must hold the arrays X and y, found X"),
-        ({"X": [[1.0]], "y": [0, 1]}, r"one label for each row, found shapes \(1, 1\) and \(2,\)"),
+        ({"X": [[1.0]], "y": [0, 1]}, r"label for each row of X, found shapes \(1, 1\) and \(2"),
+        ({"X": [1.0], "y": [0]}, r"X with two dimensions, found shape \(1,\)"),
         ({"X": [["a"]], "y": [0]}, "must hold numbers in X, found <U1"),
         ({"X": [[1.0]], "y": [0], "X_test": [[1.0]]}, "must hold the arrays X_test and y_test"),
         ({"X": np.array([[None]]), "y": [0]}, "holds Python objects"),
+        ({"X": [[1.0]], "pairs": [[0, 0]]}, "must hold the arrays X and y, found X, pairs"),
+        ({"pairs": [[0, 0]], "same": [True]}, "must hold the array X, found pairs, same"),
+        ({"X": [[1.0]], "pairs": [[0, 0]], "same": []}, r"found shapes \(1, 2\) and \(0,\)"),
+        ({"X": [[1.0]], "pairs": 1, "same": True}, r"found shapes \(\) and \(\)"),
     ],
 )
 def test_a_file_that_is_not_a_data_set(folder, arrays, sentence):
@@ -147,6 +170,29 @@ def test_real_files(name):
     assert len(found.X) == len(found.y)
     if found.classes:
         assert found.y.max() == len(found.classes) - 1
+
+
+@needs_data
+def test_extra_arrays_of_the_real_files():
+    crx = load("crx")
+    assert crx.extra["X_int"].shape == (653, 15)
+    assert crx.feature_names is not None
+    assert "feature_names" not in crx.extra
+    ten = load("cardiotocography").extra["y_class10"]
+    assert (ten.shape, len(np.unique(ten))) == ((2126,), 10)
+
+
+@needs_data
+@pytest.mark.parametrize(("name", "n_pairs"), [("er_dblp_acm", 12363), ("er_amazon_google", 11460)])
+def test_pairs_of_the_real_files(name, n_pairs):
+    found = load(name)
+    assert found.y is None
+    assert set(found.extra) == {"pairs", "same", "split", "right", "text"}
+    assert found.extra["pairs"].shape == (n_pairs, 2)
+    left, right = found.extra["pairs"].T
+    assert not found.extra["right"][left].any()
+    assert found.extra["right"][right].all()
+    assert len(found.extra["text"].tobytes().decode().split("\n")) == len(found.X)
 
 
 @needs_data

@@ -55,6 +55,8 @@ def compare(
     check_writable(json_file)
     dataset, grouped = read_data(data, label, groups=groups, drop=_listed(drop) or ())
     check_no_missing_values(dataset)
+    if dataset.y is None:
+        raise ValueError(f"{dataset.name} has pairs, not labels, but compare needs labels.")
     with progress_bar() as progress:
         comparison = evaluation.compare(
             dataset.X,

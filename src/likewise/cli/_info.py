@@ -72,19 +72,26 @@ def _data_folder() -> str:
 
 
 def describe_data(dataset: Dataset) -> dict[str, Any]:
-    """Return shape, classes with their counts, and how many values are missing."""
-    labels, counts = np.unique(dataset.y, return_counts=True)
-    titles = [dataset.classes[label] for label in labels] if dataset.classes else labels.tolist()
-    shown = [f"{title}: {n}" for title, n in zip(titles, counts, strict=True)][:_SHOWN_CLASSES]
-    more = ["…"] if len(labels) > _SHOWN_CLASSES else []
+    """Return shape, classes with their counts or pairs, and how many values are missing."""
     test = "none" if dataset.X_test is None else f"{len(dataset.X_test)} rows"
     return {
         "name": dataset.name,
         "rows": dataset.X.shape[0],
         "features": dataset.X.shape[1],
-        "classes": len(labels),
-        "rows per class": ", ".join(shown + more),
+        **_describe_judgements(dataset),
         "missing values": int(np.isnan(dataset.X).sum()),
         "test part": test,
+        "other arrays": ", ".join(dataset.extra) or "none",
         "source": dataset.source,
     }
+
+
+def _describe_judgements(dataset: Dataset) -> dict[str, Any]:
+    if dataset.y is None:
+        same = dataset.extra["same"]
+        return {"pairs": f"{len(same)}, of which {np.count_nonzero(same)} same"}
+    labels, counts = np.unique(dataset.y, return_counts=True)
+    titles = [dataset.classes[label] for label in labels] if dataset.classes else labels.tolist()
+    shown = [f"{title}: {n}" for title, n in zip(titles, counts, strict=True)][:_SHOWN_CLASSES]
+    more = ["…"] if len(labels) > _SHOWN_CLASSES else []
+    return {"classes": len(labels), "rows per class": ", ".join(shown + more)}

@@ -37,8 +37,8 @@ def load(name: str, *, progress: Progress | None = None) -> Dataset:
     Returns
     -------
     Dataset
-        Values are raw, and floating point whatever the file holds: differences of unsigned
-        bytes would wrap around.
+        Values of X are raw, and floating point whatever the file holds: differences of unsigned
+        bytes would wrap around. Arrays with other names are in its `extra`.
 
     Examples
     --------
@@ -127,16 +127,24 @@ def _fetch(name: str, progress: Progress | None) -> Dataset:
 
 def _from_file(name: str, path: Path) -> Dataset:
     arrays = read_npz(path)
-    X, y = _rows_and_labels(arrays, "X", "y", path)
+    if "y" not in arrays and {"pairs", "same"} <= arrays.keys():
+        X, y = _rows(arrays, "X", path), None
+        _check_pairs(arrays["pairs"], arrays["same"], path)
+    else:
+        X, y = _rows_and_labels(arrays, "X", "y", path)
     test = _rows_and_labels(arrays, "X_test", "y_test", path) if "X_test" in arrays else None
+    column_names = "feature_names" if "feature_names" in arrays else "vocab"
+    feature_names = _words(arrays.get(column_names), X.shape[1])
+    used = {"X", "y", "X_test", "y_test", "classes"} | ({column_names} if feature_names else set())
     return Dataset(
         name=name,
         X=X,
         y=y,
         X_test=test[0] if test else None,
         y_test=test[1] if test else None,
-        feature_names=_words(arrays.get("feature_names", arrays.get("vocab")), X.shape[1]),
+        feature_names=feature_names,
         classes=_words(arrays.get("classes")),
+        extra={key: array for key, array in arrays.items() if key not in used},
         source=f"Read from {path}.",
     )
 
@@ -147,17 +155,33 @@ def _rows_and_labels(
     if rows not in arrays or labels not in arrays:
         found = ", ".join(arrays) or "none"
         raise ValueError(f"{path} must hold the arrays {rows} and {labels}, found {found}")
-    X, y = arrays[rows], arrays[labels]
-    if X.ndim != 2 or y.shape != X.shape[:1]:
+    X, y = _rows(arrays, rows, path), arrays[labels]
+    if y.shape != X.shape[:1]:
         raise ValueError(
-            f"{path} must hold {rows} with two dimensions and in {labels} one label for each row, "
+            f"{path} must hold in {labels} one label for each row of {rows}, "
             f"found shapes {X.shape} and {y.shape}"
         )
+    return X, y.astype(np.int64) if y.dtype.kind in "iu" else y
+
+
+def _rows(arrays: dict[str, Array], rows: str, path: Path) -> FloatingArray:
+    if rows not in arrays:
+        raise ValueError(f"{path} must hold the array {rows}, found {', '.join(arrays)}")
+    X = arrays[rows]
+    if X.ndim != 2:
+        raise ValueError(f"{path} must hold {rows} with two dimensions, found shape {X.shape}")
     if X.dtype.kind not in "biuf":
         raise ValueError(f"{path} must hold numbers in {rows}, found {X.dtype}")
     # Bytes and short integers fit float32 exactly; longer integers need float64.
-    X = X.astype(np.result_type(X.dtype, np.float32), copy=False)
-    return X, y.astype(np.int64) if y.dtype.kind in "iu" else y
+    return X.astype(np.result_type(X.dtype, np.float32), copy=False)
+
+
+def _check_pairs(pairs: Array, same: Array, path: Path) -> None:
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or same.shape != pairs.shape[:1]:
+        raise ValueError(
+            f"{path} must hold two rows in each of its pairs and in same one judgement for each "
+            f"pair, found shapes {pairs.shape} and {same.shape}"
+        )
 
 
 def _words(values: Array | None, count: int | None = None) -> tuple[str, ...] | None:
