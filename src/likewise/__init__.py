@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from likewise import neighbors as neighbors
     from likewise import objectives as objectives
     from likewise import online as online
+    from likewise import plotting as plotting
     from likewise import solvers as solvers
     from likewise import statistics as statistics
     from likewise import testing as testing
@@ -118,6 +119,7 @@ else:
             "neighbors",
             "objectives",
             "online",
+            "plotting",
             "solvers",
             "statistics",
             "testing",
