@@ -161,7 +161,7 @@ def test_very_many_arrays_are_refused_at_once(tmp_path):
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
 def test_a_pipe_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(ValueError, match="is a pipe or device, but a model is saved as a file"):
+    with pytest.raises(ValueError, match="is a pipe or device, but a model is read from a file"):
         lw.load(tmp_path / "pipe")
 
 

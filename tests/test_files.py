@@ -244,9 +244,9 @@ def test_places_that_do_not_exist(tmp_path):
         lw.Euclidean().save(tmp_path / "nowhere" / "model")
     with pytest.raises(IsADirectoryError, match="is a folder, but a file is to be written"):
         lw.Euclidean().save(tmp_path)
-    with pytest.raises(FileNotFoundError, match=r"There is no model file '.*absent'"):
+    with pytest.raises(FileNotFoundError, match=r"There is no file '.*absent'"):
         lw.load(tmp_path / "absent")
-    with pytest.raises(IsADirectoryError, match="is a folder, but a model is saved as a file"):
+    with pytest.raises(IsADirectoryError, match="is a folder, but a model is read from a file"):
         lw.load(tmp_path)
 
 

@@ -22,6 +22,8 @@ import safetensors.numpy
 from sklearn.frozen import FrozenEstimator
 
 from likewise._runtime.memory import require_memory
+from likewise._runtime.reading import check_readable
+from likewise._runtime.text import quote, quote_path, reason
 from likewise._runtime.writing import write_atomically
 
 FORMAT = 1
@@ -126,26 +128,23 @@ def _fingerprint(header: str, arrays: dict[str, np.ndarray[Any, Any]]) -> str:
 def _read(path: str | bytes | os.PathLike[str]) -> tuple[Any, dict[str, str]]:
     """Return the model in a file, and the versions it was written by."""
     name = os.fsdecode(path)
-    if os.path.isdir(name):
-        raise IsADirectoryError(f"{name!r} is a folder, but a model is saved as a file.")
-    if not os.path.exists(name):
-        raise FileNotFoundError(f"There is no model file {name!r}.")
-    if not os.path.isfile(name):
-        raise ValueError(f"{name!r} is a pipe or device, but a model is saved as a file.")
+    check_readable(name, "a model")
     _import_learners()
     try:
         text, arrays = _read_checked(name)
         header = json.loads(text)
         found, versions, content = header["format"], header["versions"], header["model"]
         if found != FORMAT:
-            raise _Unreadable(f"is of format {found!r}, but this release reads {FORMAT}")
+            raise _Unreadable(f"is of format {quote(found)}, but this release reads {FORMAT}")
         return _Decoder(arrays).model(content), versions
     except _Unreadable as error:
-        raise ValueError(f"{name!r} {error}.") from None
+        raise ValueError(f"{quote_path(name)} {error}.") from None
     except safetensors.SafetensorError as error:
-        raise ValueError(f"{name!r} is not a whole safetensors file ({error}).") from None
+        raise ValueError(
+            f"{quote_path(name)} is not a whole safetensors file ({reason(error)})."
+        ) from None
     except (*_ERRORS, RecursionError):
-        raise ValueError(f"{name!r} has an unreadable likewise header.") from None
+        raise ValueError(f"{quote_path(name)} has an unreadable likewise header.") from None
 
 
 def _import_learners() -> None:
@@ -164,7 +163,7 @@ def _read_checked(name: str) -> tuple[str, dict[str, Any]]:
         metadata = file.metadata() or {}
         if "likewise" not in metadata or "fingerprint" not in metadata:
             raise _Unreadable("is a safetensors file, but not one saved by likewise")
-        require_memory(os.path.getsize(name), f"Loading {name!r}")
+        require_memory(os.path.getsize(name), f"Loading {quote_path(name)}")
         n_arrays = len(file.keys())
         if n_arrays > _MAX_ARRAYS:
             raise _Unreadable(f"holds {n_arrays} arrays, but a model has at most {_MAX_ARRAYS}")
@@ -285,7 +284,7 @@ class _Decoder:
                 return self.model(content)
             case None | bool() | int() | float() | str():
                 return content
-        raise _Unreadable(f"holds something that likewise does not know: {str(content)[:60]}")
+        raise _Unreadable(f"holds something that likewise does not know: {quote(content, 60)}")
 
     def values(self, items: dict[str, Any]) -> dict[str, Any]:
         return {key: self.value(item) for key, item in items.items()}
@@ -293,7 +292,7 @@ class _Decoder:
     def record(self, name: str, fields: dict[str, Any]) -> Any:
         cls = _RECORDS.get(name)
         if cls is None or set(fields) != {field.name for field in dataclasses.fields(cls)}:
-            raise _Unreadable(f"holds a {name!r} that this release of likewise does not know")
+            raise _Unreadable(f"holds a {quote(name)} that this release of likewise does not know")
         made = cls(**fields)
         try:
             made.check()
@@ -305,7 +304,7 @@ class _Decoder:
         match content:
             case {"$model": str(name), "parameters": dict(parameters), "state": dict(state)}:
                 return _rebuild(name, self.values(parameters), self.values(state))
-        raise _Unreadable(f"holds no model where one should be, but {str(content)[:60]}")
+        raise _Unreadable(f"holds no model where one should be, but {quote(content, 60)}")
 
 
 def _words(words: list[Any], shape: list[Any], width: int | None) -> Any:
@@ -343,7 +342,7 @@ def _rebuild(name: str, parameters: dict[str, Any], state: dict[str, Any]) -> An
     cls = _CLASSES.get(name)
     if cls is None:
         raise _Unreadable(
-            f"holds a {name!r}, which is not known here: import the package that defines it "
+            f"holds a {quote(name)}, which is not known here: import the package that defines it "
             "first, or use a newer release of likewise"
         )
     unknown = set(parameters) - set(inspect.signature(cls).parameters)
@@ -351,7 +350,7 @@ def _rebuild(name: str, parameters: dict[str, Any], state: dict[str, Any]) -> An
     shadowing = {key for key in state if hasattr(cls, key)}
     if unknown or shadowing:
         raise _Unreadable(
-            f"holds {sorted(unknown | shadowing)[0]!r}, which {name} does not have in this release "
+            f"holds {quote(min(unknown | shadowing))}, which {name} does not have in this release "
             "of likewise"
         )
     model = cls(**parameters)

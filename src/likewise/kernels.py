@@ -14,6 +14,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from likewise._runtime.arrays import FloatArray
+from likewise._runtime.text import quote
 from likewise._runtime.validation import (
     Rule,
     as_float_array,
@@ -54,7 +55,8 @@ def check_kernel(kernel: Any, parameters: dict[str, Any]) -> None:
         if name not in rules:
             known = ", ".join(repr(rule) for rule in rules) or "none"
             raise ValueError(
-                f"kernel_params has {name!r}, but the parameters of kernel={kernel!r} are: {known}."
+                f"kernel_params has {quote(name)}, but the parameters of kernel={kernel!r} are: "
+                f"{known}."
             )
     given = {name: rule for name, rule in rules.items() if name in parameters}
     check_parameters(f"kernel={kernel!r}", parameters, given)

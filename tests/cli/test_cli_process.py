@@ -102,7 +102,7 @@ def test_an_ascii_terminal():
 def test_a_complaint_is_one_line():
     done = run("compare", "nowhere.csv")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "likewise: there is no file nowhere.csv\n"
+    assert done.stderr == "likewise: There is no file 'nowhere.csv'.\n"
 
 
 def test_ctrl_c():

@@ -85,6 +85,10 @@ def test_npz_and_npy(tmp_path):
         ("a,y\n1,0\n2,\n", None, "label column 'y' .* has 1 empty cells, the first in row 2"),
         ('a,y\n1,0\n2,"', None, "cannot be read as csv: "),
         ("a,y\n1,0\n2,3,4,5\n", None, "cannot be read as csv: "),
+        ("5.1,3.5,rose\n4.9,3.0,lily\n", None, "rose; its first line seems to be data"),
+        ("5.1,3.5,rose\n4.9,3.0,lily\n", "kind", "rose; its first line seems to be data"),
+        ("0,1,2\n4.9,3.0,lily\n", None, "is the label: 0, 1, 2$"),
+        ("a,y\n1,dog\n2,None\n", None, "row 2; cells with NA, None or null count as empty"),
     ],
 )
 def test_bad_csv(tmp_path, content, label, sentence):
@@ -93,6 +97,42 @@ def test_bad_csv(tmp_path, content, label, sentence):
     with pytest.raises(ValueError, match=sentence) as raised:
         read_table(path, label)
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "a,b,kind\n1.5,2,x\n3,4.25,y\n",
+        "\ufeffa,b,kind\r\n1.5,2,x\r\n3,4.25,y\r\n",
+        "a;b;kind\n1,5;2;x\n3;4,25;y\n",
+        'a;b;"kind"\n1.5;2;x\n3;4.25;y\n',
+        '\ufeff"a";"b";"kind"\r\n1,5;2;x\r\n3;4,25;y\r\n',
+        "a\tb\tkind\n1.5\t2\tx\n3\t4.25\ty\n",
+    ],
+)
+def test_what_spreadsheets_write(tmp_path, content):
+    path = tmp_path / "table.csv"
+    path.write_text(content, newline="", encoding="utf-8")
+    table = read_table(path, "kind")
+    assert table.X.tolist() == [[1.5, 2.0], [3.0, 4.25]]
+    assert table.y.tolist() == ["x", "y"]
+    assert table.feature_names == ("a", "b")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "latin-1"])
+def test_other_encodings(tmp_path, encoding):
+    path = tmp_path / "table.csv"
+    path.write_text("a,b,kind\n1,2,Müller\n", encoding=encoding)
+    with pytest.raises(ValueError, match=r"table\.csv' is not UTF-8 text"):
+        read_table(path, "kind")
+
+
+def test_labels_of_a_long_table_have_one_type(tmp_path):
+    # pandas reads in parts, and would make numbers of the labels of the first ones.
+    path = tmp_path / "table.csv"
+    labels = ["1", "2"] * 300_000 + ["x"]
+    path.write_text("a,y\n" + "".join(f"{row},{label}\n" for row, label in enumerate(labels)))
+    assert {type(label) for label in read_table(path).y} == {str}
 
 
 def test_many_columns_are_not_all_listed(tmp_path):
@@ -106,7 +146,7 @@ def test_many_columns_are_not_all_listed(tmp_path):
 def test_rubbish(tmp_path, suffix):
     path = tmp_path / f"table{suffix}"
     path.write_bytes(bytes(range(256)) * 4)
-    with pytest.raises(ValueError, match=r"cannot be read|not a readable"):
+    with pytest.raises(ValueError, match=r"cannot be read|not a readable|not UTF-8"):
         read_table(path)
 
 
@@ -126,7 +166,7 @@ def test_bad_npz_and_npy(tmp_path):
 
 
 def test_missing_file_and_unknown_suffix(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"there is no file .*nowhere\.csv"):
+    with pytest.raises(FileNotFoundError, match=r"There is no file '.*nowhere\.csv'"):
         read_table(tmp_path / "nowhere.csv")
     with pytest.raises(ValueError, match=r"must end in \.csv, .*, found '\.xls'"):
         read_table(tmp_path / "table.xls")
@@ -183,7 +223,7 @@ def test_groups_and_columns_that_are_dropped(tmp_path, suffix):
         ({"groups": "zzz"}, "has no column 'zzz': a, b, kind, who"),
         ({"drop": ["kind"]}, "column 'kind' of .* cannot be both dropped and used"),
         ({"groups": "who", "drop": ["who"]}, "column 'who' of .* cannot be both dropped and used"),
-        ({"groups": "kind"}, "column 'kind' of .* cannot be both the label and the groups"),
+        ({"groups": "kind"}, "column 'kind' of .* cannot be both label and groups"),
         ({"groups": "who"}, "group column 'who' of .* has 1 empty cells, the first in row 2"),
     ],
 )

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from likewise._runtime.sparse import check_sparse_structure
+from likewise._runtime.text import quote
 
 
 def check_table(X: Any, name: str) -> None:
@@ -16,7 +17,7 @@ def check_table(X: Any, name: str) -> None:
     if dimensions is None and isinstance(X, list | tuple) and not any(map(sp.issparse, X)):
         dimensions = 1 if not X or np.isscalar(X[0]) else 2
     if X is None or np.isscalar(X):
-        raise ValueError(f"{name} is {X!r}, but a table of rows is needed.")
+        raise ValueError(f"{name} is {quote(X)}, but a table of rows is needed.")
     check_no_tuples(getattr(X, "shape", ()), name)
     if dimensions is not None and dimensions != 2:
         raise ValueError(

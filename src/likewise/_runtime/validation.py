@@ -22,6 +22,7 @@ from sklearn.utils.validation import validate_data
 
 from likewise._runtime.arrays import Array, BoolArray, FloatArray, IndexArray
 from likewise._runtime.tables import check_no_tuples, check_table
+from likewise._runtime.text import MAX_QUOTED, printable, quote
 
 TableLike: TypeAlias = Any
 """Any input that scikit-learn accepts as X: arrays, lists, DataFrames, sparse matrices."""
@@ -121,7 +122,7 @@ def check_parameters(owner: str, values: Mapping[str, Any], rules: Mapping[str, 
     for name, rule in rules.items():
         if not rule.holds(values[name]):
             raise ValueError(
-                f"{name}={values[name]!r} is not allowed: {owner} needs {rule.allowed}."
+                f"{name}={quote(values[name])} is not allowed: {owner} needs {rule.allowed}."
             )
 
 
@@ -192,7 +193,7 @@ def check_labelled(
     if len(classes) < min_classes:
         # scikit-learn's own checks look for the word "class" in the message.
         raise ValueError(
-            f"y has one class ({format_value(classes[0])}), but {type(estimator).__name__} needs "
+            f"y has one class ({quote(classes[0])}), but {type(estimator).__name__} needs "
             f"at least {min_classes} different classes."
         )
     return X, codes, classes
@@ -227,11 +228,6 @@ def encode_labels(y: Any) -> tuple[Array, IndexArray]:
             f"y mixes labels of the types {' and '.join(kinds)}, but they must be of one type."
         ) from None
     return classes, codes.astype(np.int64)
-
-
-def format_value(value: Any) -> str:
-    """Format a value for a message as the user wrote it: 3, not np.int64(3)."""
-    return repr(value.item() if isinstance(value, np.generic) else value)
 
 
 def check_row_numbers(given: Any, name: str, width: int, n_rows: int) -> IndexArray:
@@ -276,9 +272,7 @@ def as_float_array(given: Any, name: str) -> FloatArray:
         raise ValueError(f"{name} has rows of different lengths, but a matrix is needed.") from None
     wrong = [] if table.dtype.kind in "biuf" else [v for v in table.flat if not _is_real(v)]
     if wrong:
-        raise ValueError(
-            f"{name} holds {format_value(wrong[0])}, but only real numbers are allowed."
-        )
+        raise ValueError(f"{name} holds {quote(wrong[0])}, but only real numbers are allowed.")
     return np.asarray(table, dtype=np.float64)
 
 
@@ -346,7 +340,7 @@ def _text_named(name: str) -> Iterator[None]:
         before, _, text = str(error).partition("could not convert string to float: ")
         if before or not text:
             raise
-        text = text.removeprefix("np.str_(").removesuffix(")")
+        text = printable(text.removeprefix("np.str_(").removesuffix(")"), MAX_QUOTED)
         raise ValueError(f"{name} holds the text {text}, but only numbers are allowed.") from None
 
 
@@ -370,8 +364,7 @@ def check_same_flags(same: Any, n_pairs: int) -> BoolArray:
     known = np.isin(flags, (-1, 0, 1)) if numeric else np.zeros(n_pairs, dtype=bool)
     if not known.all():
         raise ValueError(
-            f"same holds {format_value(flags[~known][0])}, but only True/False, 1/0 or 1/-1 are "
-            "allowed."
+            f"same holds {quote(flags[~known][0])}, but only True/False, 1/0 or 1/-1 are allowed."
         )
     if (flags == 0).any() and (flags == -1).any():
         raise ValueError("same holds both 0 and -1, but only one of them may mean different.")

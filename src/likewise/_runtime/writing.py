@@ -11,6 +11,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from likewise._runtime.text import quote_path
+
 fcntl: Any = None
 with contextlib.suppress(ImportError):  # on Windows an open file cannot be deleted anyway
     fcntl = import_module("fcntl")
@@ -26,10 +28,10 @@ def write_atomically(path: str | bytes | os.PathLike[str], content: bytes) -> No
     file to replace.
     """
     target = Path(os.path.realpath(os.fsdecode(path)))
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"There is no folder {str(target.parent)!r} to write in.")
+    if not os.path.isdir(target.parent):  # also False for a name that is too long
+        raise FileNotFoundError(f"There is no folder {quote_path(target.parent)} to write in.")
     if target.is_dir():
-        raise IsADirectoryError(f"{str(target)!r} is a folder, but a file is to be written.")
+        raise IsADirectoryError(f"{quote_path(target)} is a folder, but a file is to be written.")
     if target.exists() and not target.is_file():
         target.write_bytes(content)
         return

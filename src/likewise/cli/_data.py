@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from likewise._runtime.arrays import Array
+from likewise._runtime.text import quote, quote_path
 from likewise.cli._output import progress_bar
 from likewise.datasets import Dataset, load, read_table
 
@@ -20,12 +21,14 @@ def read_data(
     if path.name == data and path.suffix == "":
         for option, given in (("--label", label), ("--groups", groups), ("--drop", drop or None)):
             if given is not None:
-                raise ValueError(f"{option} is for files, but {data} is the name of a data set.")
+                raise ValueError(
+                    f"{option} is for files, but {quote(data)} is the name of a data set."
+                )
         with progress_bar() as progress:
             found = load(data, progress=lambda done, total: progress(done, total, "downloading"))
         return found, None
     table = read_table(path, label, groups=groups, drop=drop)
-    source = f"Read from {path}."
+    source = f"Read from {quote_path(path)}."
     dataset = Dataset(path.name, table.X, table.y, feature_names=table.feature_names, source=source)
     return dataset, table.groups
 
@@ -38,6 +41,7 @@ def check_no_missing_values(dataset: Dataset) -> None:
         name = dataset.feature_names[column] if dataset.feature_names else str(column)
         gaps = unusable[:, column]
         raise ValueError(
-            f"column {name!r} of {dataset.name} has {gaps.sum()} missing or infinite values, the "
-            f"first in row {gaps.argmax() + 1}; fill them in, or leave out the rows or the column."
+            f"column {quote(name)} of {quote_path(dataset.name)} has {gaps.sum()} missing or "
+            f"infinite values, the first in row {gaps.argmax() + 1}; fill them in, or leave out "
+            "the rows or the column."
         )

@@ -1,11 +1,17 @@
-"""Errors become one line on stderr, never a traceback."""
+"""Errors and warnings become one line each on stderr, without control characters."""
 
 from __future__ import annotations
 
 import sys
+import traceback
+import warnings
 from typing import Any
 
 import click
+
+from likewise._runtime.text import printable
+
+_MAX_LINE = 2000
 
 
 class UserError(click.ClickException):
@@ -26,7 +32,9 @@ class OneLineGroup(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; exceptions of the library become one-line errors."""
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.showwarning = lambda message, *args: _print_line(f"warning: {message}")
+                return super().invoke(ctx)
         except KeyboardInterrupt:
             raise Interrupted("interrupted") from None
         except BrokenPipeError:
@@ -43,9 +51,16 @@ class OneLineGroup(click.Group):
         try:
             sys.exit(super().main(*args, **kwargs | {"standalone_mode": False}))
         except click.ClickException as error:
-            line = " ".join(error.format_message().split())
-            click.echo(f"likewise: {line}", err=True)
+            _print_line(error.format_message())
             sys.exit(error.exit_code)
         except click.Abort:
-            click.echo("likewise: interrupted", err=True)
+            _print_line("interrupted")
             sys.exit(Interrupted.exit_code)
+        except Exception:  # noqa: BLE001 - a bug: its traceback may quote user text
+            for line in traceback.format_exc().rstrip("\n").split("\n"):
+                click.echo(printable(line), err=True)
+            sys.exit(1)
+
+
+def _print_line(message: str) -> None:
+    click.echo(f"likewise: {printable(' '.join(message.split()), _MAX_LINE)}", err=True)

@@ -12,6 +12,7 @@ import numpy as np
 from threadpoolctl import threadpool_info
 
 from likewise import _files, _loops
+from likewise._runtime.text import MAX_QUOTED, list_some, printable
 from likewise.cli._data import read_data
 from likewise.cli._output import print_facts, print_methods
 from likewise.datasets import Dataset, names
@@ -81,7 +82,7 @@ def describe_data(dataset: Dataset) -> dict[str, Any]:
         **_describe_judgements(dataset),
         "missing values": int(np.isnan(dataset.X).sum()),
         "test part": test,
-        "other arrays": ", ".join(dataset.extra) or "none",
+        "other arrays": list_some(dataset.extra) or "none",
         "source": dataset.source,
     }
 
@@ -92,6 +93,9 @@ def _describe_judgements(dataset: Dataset) -> dict[str, Any]:
         return {"pairs": f"{len(same)}, of which {np.count_nonzero(same)} same"}
     labels, counts = np.unique(dataset.y, return_counts=True)
     titles = [dataset.classes[label] for label in labels] if dataset.classes else labels.tolist()
-    shown = [f"{title}: {n}" for title, n in zip(titles, counts, strict=True)][:_SHOWN_CLASSES]
+    shown = [
+        f"{printable(str(title), MAX_QUOTED)}: {n}"
+        for title, n in zip(titles[:_SHOWN_CLASSES], counts, strict=False)
+    ]
     more = ["…"] if len(labels) > _SHOWN_CLASSES else []
     return {"classes": len(labels), "rows per class": ", ".join(shown + more)}

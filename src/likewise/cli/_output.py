@@ -17,6 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from likewise._runtime.text import printable, quote_path
 from likewise._runtime.writing import write_atomically
 from likewise.evaluation import Comparison, MethodResult
 from likewise.methods import Method
@@ -33,17 +34,18 @@ def progress_bar() -> Iterator[Callable[[int, int, str], None]]:
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
     )
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("starting", total=None)
 
         def move(done: int, total: int, what: str) -> None:
-            bar.update(task, completed=done, total=total, description=what)
+            bar.update(task, completed=done, total=total, description=printable(what))
 
         yield move
 
 
+MAX_ITEM = 200
 _HEADINGS = ("error", "spread", "EER", "fit s", "rank")
 
 
@@ -58,21 +60,21 @@ def print_comparison(comparison: Comparison) -> None:
         console.print(table)
     else:  # too narrow for columns: cells cut short would be worse than words
         for row in comparison.rows:
-            console.print(Text(_in_words(row)))
-        console.print(Text(comparison.caption, style="dim"))
+            console.print(_text(_in_words(row)))
+        console.print(_text(comparison.caption, "dim"))
     for note in comparison.notes:
-        console.print(Text(note), soft_wrap=whole_lines)
-    console.print(Text(comparison.verdict, style="bold"), soft_wrap=whole_lines)
+        console.print(_text(note), soft_wrap=whole_lines)
+    console.print(_text(comparison.verdict, "bold"), soft_wrap=whole_lines)
 
 
 def _table(comparison: Comparison) -> Table:
-    table = Table(caption=comparison.caption, caption_justify="left")
+    table = Table(caption=_text(comparison.caption), caption_justify="left")
     table.add_column("metric", no_wrap=True)
     for heading in _HEADINGS:
         table.add_column(heading, justify="right", no_wrap=True)
     for row in comparison.rows:
         style = "bold" if row.name == comparison.recommended else None
-        table.add_row(Text(row.name), *_cells(row), style=style)
+        table.add_row(_text(row.name), *_cells(row), style=style)
     return table
 
 
@@ -94,7 +96,7 @@ def print_facts(facts: Mapping[str, Any]) -> None:
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold")
     for name, value in facts.items():
-        grid.add_row(Text(name, style="bold"), Text(_in_line(value)))
+        grid.add_row(_text(name, "bold"), _text(_in_line(value)))
     Console(highlight=False).print(grid)
 
 
@@ -114,17 +116,25 @@ def print_methods(methods: Iterable[Method]) -> None:
 
 def _in_line(value: Any) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {item}" for name, item in value.items()) or "none"
+        items = [f"{name} {printable(str(item), MAX_ITEM)}" for name, item in value.items()]
+        return ", ".join(items) or "none"
     return str(value)
+
+
+def _text(text: str, style: str = "") -> Text:
+    """Return text for the terminal: it may quote a file, but no escape sequence passes."""
+    return Text(printable(text), style=style)
 
 
 def check_writable(path: Path | None) -> None:
     """Raise before any work if the output cannot be written."""
     if path is not None and not os.access(path.absolute().parent, os.W_OK):
-        raise ValueError(f"cannot write {path}: there is no folder there to write in.")
+        raise ValueError(f"cannot write {quote_path(path)}: there is no folder there to write in.")
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write a JSON file that appears complete or not at all."""
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
-    write_atomically(path, f"{text}\n".encode())
+    # Within strings, characters that cannot be seen stand as JSON's escapes.
+    escaped = (c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
+    write_atomically(path, "".join([*escaped, "\n"]).encode())

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from likewise._runtime.arrays import Array, IndexArray
+from likewise._runtime.text import quote
 from likewise._runtime.validation import (
     at_least,
     check_parameters,
-    format_value,
     pluralize,
     warn_user,
 )
@@ -37,7 +37,7 @@ def check_class_sizes(
     if not len(small):
         return
     named = [
-        f"{format_value(classes[code])} ({pluralize(int(sizes[code]), 'row')})"
+        f"{quote(classes[code])} ({pluralize(int(sizes[code]), 'row')})"
         for code in small[:_CLASSES_NAMED]
     ]
     if len(small) > len(named):
@@ -56,9 +56,7 @@ def check_other_classes(codes: IndexArray, classes: Array, count: int, name: str
     """
     check_parameters("a search", {name: count}, {name: at_least(1)})
     if len(classes) < 2:
-        raise ValueError(
-            f"y has one class ({format_value(classes[0])}), but at least 2 are needed."
-        )
+        raise ValueError(f"y has one class ({quote(classes[0])}), but at least 2 are needed.")
     n_others = len(codes) - np.bincount(codes)
     if n_others.max() < count:
         raise ValueError(
@@ -66,7 +64,7 @@ def check_other_classes(codes: IndexArray, classes: Array, count: int, name: str
             f"{pluralize(int(n_others.max()), 'row')} of other classes."
         )
     if n_others.min() < count:
-        largest = format_value(classes[n_others.argmin()])
+        largest = quote(classes[n_others.argmin()])
         warn_user(
             f"{name} is {count}, but class {largest} has "
             f"{pluralize(int(n_others.min()), 'row')} outside it. Its rows are paired with all of "

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.lib import format as npy_format
 
 from likewise._runtime.arrays import Array
+from likewise._runtime.text import quote, quote_path, reason
 
 MAX_ARRAY_BYTES = 16 * 2**30
 
@@ -28,17 +29,21 @@ def read_npz(path: Path) -> dict[str, Array]:
             for member in archive.infolist():
                 name = member.filename.removesuffix(".npy")
                 with archive.open(member) as stream:
-                    arrays[name] = _read_array(stream, member.file_size, f"{path} ({name})")
+                    arrays[name] = _read_array(
+                        stream, member.file_size, f"{quote_path(path)} ({quote(name)})"
+                    )
             return arrays
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
         # The last two: a compression method or an encryption that zipfile does not read.
-        raise ValueError(f"{path} is not a readable NPZ file: {error}") from error
+        raise ValueError(
+            f"{quote_path(path)} is not a readable NPZ file: {reason(error)}"
+        ) from error
 
 
 def read_npy(path: Path) -> Array:
     """Return the array in the NPY file at `path`."""
     with path.open("rb") as stream:
-        return _read_array(stream, path.stat().st_size, str(path))
+        return _read_array(stream, path.stat().st_size, quote_path(path))
 
 
 def _read_array(stream: IO[bytes], n_bytes: int, where: str) -> Array:
@@ -50,7 +55,7 @@ def _read_array(stream: IO[bytes], n_bytes: int, where: str) -> Array:
         }[version]
         shape, fortran_order, dtype = read_header(stream)
     except (ValueError, KeyError, EOFError) as error:
-        raise ValueError(f"{where} is not a readable NumPy array: {error}") from error
+        raise ValueError(f"{where} is not a readable NumPy array: {reason(error)}") from error
     if dtype.hasobject:
         raise ValueError(f"{where} holds Python objects; only numbers and text can be loaded")
     size = math.prod(shape) * dtype.itemsize

@@ -13,6 +13,8 @@ from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
+from likewise._runtime.text import quote
+
 Progress = Callable[[int, int], None]
 """Called with the bytes so far and the bytes in all."""
 
@@ -56,7 +58,7 @@ def download(
     """Copy `url` to `target`, which appears complete and verified or not at all."""
     if not url.startswith(("http://", "https://", "file://")):
         raise ValueError(
-            f"LIKEWISE_DATA_URL must start with http://, https:// or file://, found {url!r}"
+            f"LIKEWISE_DATA_URL must start with http://, https:// or file://, found {quote(url)}"
         )
     target.parent.mkdir(parents=True, exist_ok=True)
     # The same folder, so that the final rename stays on one file system and is atomic.

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from likewise._runtime.arrays import Array, FloatingArray
+from likewise._runtime.text import list_some, quote, quote_path
 from likewise.datasets._arrays import read_npz
 from likewise.datasets._dataset import Dataset
 from likewise.datasets._download import Progress, cache_folder, download, is_intact, known_files
@@ -56,7 +57,7 @@ def load(name: str, *, progress: Progress | None = None) -> Dataset:
     if name not in names():
         close = difflib.get_close_matches(name, names(), n=3, cutoff=0.5)
         hint = f"did you mean {' or '.join(close)}?" if close else "likewise info lists all names"
-        raise ValueError(f"there is no data set {name!r}; {hint}")
+        raise ValueError(f"there is no data set {quote(name)}; {hint}")
     return _from_cache(name) or _fetch(name, progress)
 
 
@@ -105,8 +106,9 @@ def _from_cache(name: str) -> Dataset | None:
 
 def _fetch(name: str, progress: Progress | None) -> Dataset:
     mirror = os.environ.get("LIKEWISE_DATA_URL", "").rstrip("/")
-    folder = _data_folder() or "none"
-    remedy = f"put {name}.npz in the folder that LIKEWISE_DATA names (now {folder})"
+    folder = _data_folder()
+    now = "none" if folder is None else quote_path(folder)
+    remedy = f"put {name}.npz in the folder that LIKEWISE_DATA names (now {now})"
     try:
         if mirror and name in known_files():
             path = cache_folder() / f"{name}.npz"
@@ -116,11 +118,11 @@ def _fetch(name: str, progress: Progress | None) -> Dataset:
             return load_openml(name, cache_folder() / "openml")
     except ConnectionError as error:
         raise ConnectionError(
-            f"data set {name!r} is not on this machine and could not be downloaded ({error}): "
+            f"data set {quote(name)} is not on this machine and could not be downloaded ({error}): "
             f"{remedy}, or set LIKEWISE_DATA_URL to a mirror that can be reached"
         ) from error
     raise ConnectionError(
-        f"data set {name!r} is not on this machine: {remedy}, "
+        f"data set {quote(name)} is not on this machine: {remedy}, "
         "or set LIKEWISE_DATA_URL to a mirror that has it"
     )
 
@@ -145,7 +147,7 @@ def _from_file(name: str, path: Path) -> Dataset:
         feature_names=feature_names,
         classes=_words(arrays.get("classes")),
         extra={key: array for key, array in arrays.items() if key not in used},
-        source=f"Read from {path}.",
+        source=f"Read from {quote_path(path)}.",
     )
 
 
@@ -153,12 +155,14 @@ def _rows_and_labels(
     arrays: dict[str, Array], rows: str, labels: str, path: Path
 ) -> tuple[FloatingArray, Array]:
     if rows not in arrays or labels not in arrays:
-        found = ", ".join(arrays) or "none"
-        raise ValueError(f"{path} must hold the arrays {rows} and {labels}, found {found}")
+        found = list_some(arrays) or "none"
+        raise ValueError(
+            f"{quote_path(path)} must hold the arrays {rows} and {labels}, found {found}"
+        )
     X, y = _rows(arrays, rows, path), arrays[labels]
     if y.shape != X.shape[:1]:
         raise ValueError(
-            f"{path} must hold in {labels} one label for each row of {rows}, "
+            f"{quote_path(path)} must hold in {labels} one label for each row of {rows}, "
             f"found shapes {X.shape} and {y.shape}"
         )
     return X, y.astype(np.int64) if y.dtype.kind in "iu" else y
@@ -166,12 +170,16 @@ def _rows_and_labels(
 
 def _rows(arrays: dict[str, Array], rows: str, path: Path) -> FloatingArray:
     if rows not in arrays:
-        raise ValueError(f"{path} must hold the array {rows}, found {', '.join(arrays)}")
+        raise ValueError(
+            f"{quote_path(path)} must hold the array {rows}, found {list_some(arrays)}"
+        )
     X = arrays[rows]
     if X.ndim != 2:
-        raise ValueError(f"{path} must hold {rows} with two dimensions, found shape {X.shape}")
+        raise ValueError(
+            f"{quote_path(path)} must hold {rows} with two dimensions, found shape {X.shape}"
+        )
     if X.dtype.kind not in "biuf":
-        raise ValueError(f"{path} must hold numbers in {rows}, found {X.dtype}")
+        raise ValueError(f"{quote_path(path)} must hold numbers in {rows}, found {X.dtype}")
     # Bytes and short integers fit float32 exactly; longer integers need float64.
     return X.astype(np.result_type(X.dtype, np.float32), copy=False)
 
@@ -179,8 +187,8 @@ def _rows(arrays: dict[str, Array], rows: str, path: Path) -> FloatingArray:
 def _check_pairs(pairs: Array, same: Array, path: Path) -> None:
     if pairs.ndim != 2 or pairs.shape[1] != 2 or same.shape != pairs.shape[:1]:
         raise ValueError(
-            f"{path} must hold two rows in each of its pairs and in same one judgement for each "
-            f"pair, found shapes {pairs.shape} and {same.shape}"
+            f"{quote_path(path)} must hold two rows in each of its pairs and in same one judgement "
+            f"for each pair, found shapes {pairs.shape} and {same.shape}"
         )
 
 
@@ -196,4 +204,4 @@ def _data_folder() -> Path | None:
 
 
 def _files_in(folder: Path | None) -> set[str]:
-    return {path.stem for path in folder.glob("*.npz")} if folder else set()
+    return {path.stem for path in folder.glob("*.npz") if path.is_file()} if folder else set()

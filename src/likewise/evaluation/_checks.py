@@ -12,12 +12,12 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from likewise._runtime.arrays import Array, BoolArray, IndexArray
+from likewise._runtime.text import quote, reason
 from likewise._runtime.validation import (
     TableLike,
     at_least,
     check_finite,
     check_parameters,
-    format_value,
 )
 from likewise.methods import COMPARABLE, COMPARED_METHODS
 from likewise.statistics import rows_to_test, stratified_folds
@@ -71,12 +71,13 @@ def choose_methods(
     if methods is None:
         methods = list(COMPARED_METHODS)
     if isinstance(methods, str):
-        raise ValueError(f"methods is the text {methods!r}, but it must be a list of names.")
+        raise ValueError(f"methods is the text {quote(methods)}, but it must be a list of names.")
     if not isinstance(methods, Mapping):
         methods = list(methods)
         if other := [name for name in methods if not isinstance(name, str)]:
             raise ValueError(
-                f"methods holds {other[0]!r}, but it must be names, or a dict of name to estimator."
+                f"methods holds {quote(other[0])}, but it must be names, or a dict of name to "
+                "estimator."
             )
     if isinstance(methods, Mapping):
         chosen = dict(methods)
@@ -93,7 +94,7 @@ def _known_name(name: str) -> str:
         return by_lower_case[name.lower()]
     close = difflib.get_close_matches(name.lower(), by_lower_case, n=1, cutoff=0.5)
     hint = f"did you mean {by_lower_case[close[0]]}? " if close else ""
-    raise ValueError(f"there is no method {name!r}; {hint}known are {', '.join(COMPARABLE)}.")
+    raise ValueError(f"there is no method {quote(name)}; {hint}known are {', '.join(COMPARABLE)}.")
 
 
 def check_problem(
@@ -119,14 +120,14 @@ def check_problem(
     rows = _rows(X)
     classes, codes = _encode(y, "y", "label", len(rows))
     if len(classes) < 2:
-        raise ValueError(f"y has one class only, {classes[0]}, but at least two are needed.")
+        raise ValueError(f"y has one class only, {quote(classes[0])}, but at least two are needed.")
     units = None if groups is None else _encode(groups, "groups", "group", len(rows))[1]
     tested = rows_to_test(codes, units)
     if not tested.any():
         what = "row" if units is None else "group"
         raise ValueError(
             f"each of the {len(classes)} classes of y occurs in one {what} only, such as "
-            f"{format_value(classes[0])}, but a class can only be tested on one {what} if there is "
+            f"{quote(classes[0])}, but a class can only be tested on one {what} if there is "
             "another to learn from."
         )
     rng = np.random.default_rng(random_state)
@@ -153,7 +154,7 @@ def _encode(given: ArrayLike, name: str, what: str, n_rows: int) -> tuple[Array,
     try:
         return np.unique(labels, return_inverse=True)
     except TypeError as error:
-        raise ValueError(f"{name} must hold {what}s of one kind: {error}.") from error
+        raise ValueError(f"{name} must hold {what}s of one kind: {reason(error)}.") from error
 
 
 def _rows(X: TableLike) -> Array:
@@ -163,7 +164,7 @@ def _rows(X: TableLike) -> Array:
         rows = np.asarray(X)
         rows = rows if rows.dtype.kind == "f" else rows.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"X must be a matrix of numbers: {error}.") from error
+        raise ValueError(f"X must be a matrix of numbers: {reason(error)}.") from error
     if rows.ndim != 2 or 0 in rows.shape:
         raise ValueError(f"X has shape {rows.shape}, but it must have rows and columns.")
     check_finite(rows, "X")

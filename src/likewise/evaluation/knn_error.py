@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
+from likewise._runtime.text import quote
 from likewise._runtime.validation import (
     at_least,
     check_finite,
     check_parameters,
     either,
     encode_labels,
-    format_value,
     one_of,
 )
 from likewise.neighbors import nearest, vote
@@ -88,8 +88,8 @@ def knn_error(
     classes, codes = encode_labels(labels)
     if (truth.dtype.kind in "US") != (classes.dtype.kind in "US"):
         raise ValueError(
-            f"y_train holds labels such as {format_value(classes[0])} and y_test such as "
-            f"{format_value(truth[0])}, but text is never equal to a number."
+            f"y_train holds labels such as {quote(classes[0])} and y_test such as "
+            f"{quote(truth[0])}, but text is never equal to a number."
         )
     true_codes = _codes_among(classes, truth)
     _, index = nearest(test, train, int(ks[-1]), n_jobs=n_jobs)

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from sklearn.base import clone
 
+from likewise._runtime.text import list_some
 from likewise._runtime.validation import pluralize
 
 
@@ -160,7 +161,7 @@ class Comparison:
     def _notes_on_data(self) -> list[str]:
         notes = []
         if self.id_columns:
-            listed, plural = _some(self.id_columns), len(self.id_columns) > 1
+            listed, plural = list_some(self.id_columns, 5), len(self.id_columns) > 1
             notes.append(
                 f"Column{'s' if plural else ''} {listed} look{'' if plural else 's'} like row "
                 "numbers, which say nothing about new rows: leave "
@@ -173,7 +174,7 @@ class Comparison:
             notes.append(
                 f"Not tested, but kept in the training parts{where}: "
                 f"{pluralize(self.n_untested, 'row')} of classes that occur {once} "
-                f"({_some(self.untested_classes)})."
+                f"({list_some(self.untested_classes, 5)})."
             )
         return notes
 
@@ -205,10 +206,6 @@ class Comparison:
         lines = [f"{'metric':{width}}    error   spread      EER    fit s   rank"]
         lines += [_line(row, width) for row in self.rows]
         return "\n".join([*lines, f"({self.caption})", *self.notes, self.verdict])
-
-
-def _some(names: tuple[str, ...]) -> str:
-    return ", ".join(names[:5]) + (f", … ({len(names)} in all)" if len(names) > 5 else "")
 
 
 def _line(row: MethodResult, width: int) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from likewise._runtime.arrays import BoolArray, FloatArray
+from likewise._runtime.text import quote
 from likewise._runtime.validation import check_same_flags
 
 
@@ -72,7 +73,7 @@ class VerificationCurve:
 
     def _last_within(self, fmr: float) -> int:
         if not 0 <= fmr <= 1:
-            raise ValueError(f"fmr is {fmr!r}, but it must be a rate from 0 to 1.")
+            raise ValueError(f"fmr is {quote(fmr)}, but it must be a rate from 0 to 1.")
         return int(np.searchsorted(self.fmr, fmr, side="right")) - 1
 
 

@@ -5,6 +5,7 @@ from typing import Any, Literal
 import numpy as np
 
 from likewise._runtime.arrays import FloatingArray
+from likewise._runtime.text import quote
 
 Algorithm = Literal["auto", "brute", "tree"]
 ALGORITHMS = ("auto", "brute", "tree")
@@ -14,7 +15,9 @@ def use_tree(algorithm: str, faster: bool) -> bool:
     """Return whether to search by trees: as requested, or for "auto" where `faster` is true."""
     if algorithm not in ALGORITHMS:
         allowed = ", ".join(map(repr, ALGORITHMS))
-        raise ValueError(f"algorithm={algorithm!r} is not allowed: it must be one of {allowed}.")
+        raise ValueError(
+            f"algorithm={quote(algorithm)} is not allowed: it must be one of {allowed}."
+        )
     return algorithm == "tree" or (algorithm == "auto" and faster)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from likewise._runtime.arrays import FloatArray
+from likewise._runtime.text import list_some, quote
 
 Features = Mapping[Hashable, float]
 Columns = tuple[Hashable, ...]
@@ -23,8 +24,8 @@ def row_of(x: Features, columns: Columns) -> FloatArray:
     unknown = [name for name in x if name not in columns]
     if unknown:
         raise ValueError(
-            f"The feature {unknown[0]!r} is new, but only those of the first event are allowed: "
-            f"{', '.join(map(repr, columns))}."
+            f"The feature {quote(unknown[0])} is new, but only those of the first event are "
+            f"allowed: {list_some(map(quote, columns))}."
         )
     return np.array([x.get(name, 0.0) for name in columns], dtype=np.float64)
 
@@ -34,4 +35,4 @@ def sides_of(x: Any) -> tuple[Features, Features]:
     match x:
         case (Mapping() as first, Mapping() as second):
             return first, second
-    raise ValueError(f"x must be a pair of dicts of features, but it is {repr(x)[:80]}.")
+    raise ValueError(f"x must be a pair of dicts of features, but it is {quote(x)}.")

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from likewise._runtime.arrays import Array, IndexArray
-from likewise._runtime.validation import encode_labels, format_value
+from likewise._runtime.text import quote
+from likewise._runtime.validation import encode_labels
 
 # Pairs of labels that need no `classes`, the negative one first.
 _BINARY_LABELS = ((-1, 1), (0, 1), (False, True))
@@ -33,7 +34,7 @@ def resolve_classes(
     if classes is not None:
         given, _ = encode_labels(classes)
         if len(given) < 2:
-            raise ValueError(f"classes={classes!r} has one class, but at least 2 are needed.")
+            raise ValueError(f"classes={quote(classes)} has one class, but at least 2 are needed.")
         if known is not None and not np.array_equal(given, known):
             raise ValueError(
                 f"classes={listed(given)} differ from the classes of the first call, "
@@ -72,15 +73,14 @@ def label_codes(labels: Array, classes: Array) -> IndexArray:
         known = np.asarray(classes[codes] == labels)
     if not known.all():
         raise ValueError(
-            f"y holds the label {format_value(labels[~known][0])}, but the classes are "
-            f"{listed(classes)}."
+            f"y holds the label {quote(labels[~known][0])}, but the classes are {listed(classes)}."
         )
     return codes
 
 
 def listed(labels: Array) -> str:
     """Return labels as text for an error message."""
-    words = [format_value(label) for label in labels.tolist()]
+    words = [quote(label) for label in labels.tolist()]
     if len(words) > 8:
         words = [*words[:7], "…"]
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

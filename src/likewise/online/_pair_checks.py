@@ -11,6 +11,7 @@ from likewise._loops import pair_differences
 from likewise._loops.pairs.types import MAX_PAIR_SQNORM
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.invariants import require, require_array
+from likewise._runtime.text import quote
 from likewise._runtime.validation import check_finite
 from likewise.online._components_cache import ComponentsCache
 from likewise.online._history import History
@@ -54,7 +55,7 @@ def as_bool(same: Any) -> bool:
     """Return whether a pair is similar, given as a boolean or as 1 or -1."""
     if isinstance(same, bool | np.bool_) or (isinstance(same, numbers.Real) and same in (1, -1)):
         return bool(same == 1)
-    raise ValueError(f"same={same!r} is not allowed: only True, False, 1 and -1 are.")
+    raise ValueError(f"same={quote(same)} is not allowed: only True, False, 1 and -1 are.")
 
 
 def raise_out_of_range(differences: FloatArray, scale: float) -> NoReturn:
