@@ -9,12 +9,12 @@ import scipy.stats
 from numpy.typing import ArrayLike
 
 from likewise._runtime.arrays import FloatArray
+from likewise._runtime.text import quote
 from likewise._runtime.validation import (
     as_float_array,
     at_least,
     check_finite,
     check_parameters,
-    format_value,
 )
 
 
@@ -64,7 +64,7 @@ def check_average_ranks(ranks: ArrayLike) -> FloatArray:
     n_methods = len(values) if values.ndim == 1 else 0
     if n_methods < 2 or not ((values >= 1) & (values <= n_methods)).all():
         raise ValueError(
-            f"ranks is {format_value(ranks)}, but it must hold the average rank of each method, "
+            f"ranks is {quote(ranks)}, but it must hold the average rank of each method, "
             "at least two: numbers from 1 to the number of methods."
         )
     return values
