@@ -51,18 +51,14 @@ VARIANTS = [
 ]
 CASES = DEFAULTS + VARIANTS
 
-_ANCHORS = "a weight is that of an anchor: a sample of weight 0 is still a target and an impostor"
-_WEIGHTS = {"check_sample_weight_equivalence_on_dense_data": _ANCHORS}
-EXPECTED_FAILURES = {lw.LMNN: _WEIGHTS, lw.MultiMetricLMNN: _WEIGHTS}
-
 # `make twins` runs this again without compiled code. scikit-learn's own checks are about parameters
 # and input validation, which no loop sees.
 TWINS = os.environ.get("LIKEWISE_LOOPS") == "numpy"
 
 
-def contract(estimators, expected_failures):
+def contract(estimators):
     if not TWINS:
-        return parametrize_with_contract(estimators, expected_failures)
+        return parametrize_with_contract(estimators)
     return pytest.mark.parametrize(
         ("estimator", "check"),
         [(clone(case), check) for case in estimators for check in contract_checks(case)],
@@ -70,12 +66,12 @@ def contract(estimators, expected_failures):
     )
 
 
-@contract(DEFAULTS, EXPECTED_FAILURES)
+@contract(DEFAULTS)
 def test_contract_of_defaults(estimator, check):
     check(estimator)
 
 
-@contract(VARIANTS, EXPECTED_FAILURES)
+@contract(VARIANTS)
 def test_contract_of_variants(estimator, check):
     check(estimator)
 

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn import config_context
 from sklearn.datasets import load_iris, load_wine
+from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.frozen import FrozenEstimator
 
 import likewise as lw
@@ -179,6 +181,20 @@ def test_single_precision():
     found = lw.EnergyClassifier(lw.RCA()).fit(X, y).energies(X)
     expected = lw.EnergyClassifier(lw.RCA()).fit(X.astype(np.float64), y).energies(X)
     np.testing.assert_allclose(found, expected, rtol=1e-3)
+
+
+def test_weights_reach_the_metric():
+    X, y = load_wine(return_X_y=True)
+    weights = np.random.default_rng(0).random(len(X))
+    expected = lw.LMNN().fit(X, y, anchor_weight=weights).components_
+    model = lw.EnergyClassifier().fit(X, y, anchor_weight=weights)
+    np.testing.assert_array_equal(model.metric_.components_, expected)
+    with config_context(enable_metadata_routing=True):
+        metric = lw.LMNN().set_fit_request(anchor_weight=True)
+        routed = lw.EnergyClassifier(metric).fit(X, y, anchor_weight=weights)
+        np.testing.assert_array_equal(routed.metric_.components_, expected)
+        with pytest.raises(UnsetMetadataPassedError, match="anchor_weight"):
+            lw.EnergyClassifier().fit(X, y, anchor_weight=weights)
 
 
 def test_wine():

@@ -163,28 +163,34 @@ def test_weighted_votes_at_tiny_distances_are_finite():
     np.testing.assert_allclose(shares, [[2 / 3, 1 / 3], [1.0, 0.0]], rtol=1e-6)
 
 
-def test_sample_weights_reach_the_metric(iris):
+def test_weights_reach_the_metric(iris):
     X, y = iris
     weights = np.random.default_rng(0).random(len(X))
-    expected = lw.LMNN().fit(X, y, sample_weight=weights).components_
-    model = lw.MetricKNN(metric=lw.LMNN()).fit(X, y, sample_weight=weights)
+    expected = lw.LMNN().fit(X, y, anchor_weight=weights).components_
+    model = lw.MetricKNN(metric=lw.LMNN()).fit(X, y, anchor_weight=weights)
     np.testing.assert_array_equal(model.metric_.components_, expected)
+    scaled = lw.MetricKNN(metric=StandardScaler()).fit(X, y, sample_weight=weights)
+    np.testing.assert_allclose(scaled.metric_.mean_, np.average(X, axis=0, weights=weights))
     with pytest.raises(TypeError, match="sample_weight"):
         lw.MetricKNN(metric=lw.RCA()).fit(X, y, sample_weight=weights)
 
 
-def test_sample_weights_are_routed_as_requested(iris):
+def test_weights_are_routed_as_requested(iris):
     X, y = iris
     weights = np.random.default_rng(0).random(len(X))
     with config_context(enable_metadata_routing=True):
-        metric = lw.LMNN().set_fit_request(sample_weight=True)
+        metric = lw.LMNN().set_fit_request(anchor_weight=True)
+        search = GridSearchCV(lw.MetricKNN(metric=metric), {"n_neighbors": [3]}, cv=2)
+        found = search.fit(X, y, anchor_weight=weights).best_estimator_.metric_
+        expected = lw.LMNN().fit(X, y, anchor_weight=weights)
+        np.testing.assert_array_equal(found.components_, expected.components_)
+        metric = StandardScaler().set_fit_request(sample_weight=True)
         model = lw.MetricKNN(metric=metric).set_score_request(sample_weight=False)
         search = GridSearchCV(model, {"n_neighbors": [3]}, cv=2)
         found = search.fit(X, y, sample_weight=weights).best_estimator_.metric_
-        expected = lw.LMNN().fit(X, y, sample_weight=weights)
-        np.testing.assert_array_equal(found.components_, expected.components_)
-        with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
-            lw.MetricKNN(metric=lw.LMNN()).fit(X, y, sample_weight=weights)
+        np.testing.assert_allclose(found.mean_, np.average(X, axis=0, weights=weights))
+        with pytest.raises(UnsetMetadataPassedError, match="anchor_weight"):
+            lw.MetricKNN(metric=lw.LMNN()).fit(X, y, anchor_weight=weights)
 
 
 def test_weights_without_a_metric_raise(iris):

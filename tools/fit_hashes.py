@@ -139,7 +139,7 @@ def fits() -> dict[str, Fit]:
         "fda": of_labels(lw.FDA()),
         "lmnn": of_labels(lw.LMNN(), small, small_y),
         "lmnn-float32": of_labels(lw.LMNN(n_components=8, n_passes=2), single, small_y),
-        "lmnn-penalty": of_labels(lw.LMNN(regularization=0.1, init="fda"), sample_weight=weights),
+        "lmnn-penalty": of_labels(lw.LMNN(regularization=0.1, init="fda"), anchor_weight=weights),
         "lmnn-validation": of_labels(
             lw.LMNN(validation_fraction=0.2, random_state=0), small, small_y
         ),

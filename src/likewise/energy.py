@@ -7,10 +7,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
+from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.validation import check_is_fitted
 
 from likewise import _loops
-from likewise._metric_parameter import METRIC_RULE, fit_metric, unfitted_metric
+from likewise._metric_parameter import METRIC_RULE, fit_metric, metric_router, unfitted_metric
 from likewise._numerics.centring import robust_centre
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.invariants import (
@@ -143,7 +144,7 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         self.n_jobs = n_jobs
 
     @fitting
-    def fit(self, X: TableLike, y: ArrayLike) -> Self:
+    def fit(self, X: TableLike, y: ArrayLike, **fit_params: Any) -> Self:
         """Learn the metric and find the targets of the training rows.
 
         Parameters
@@ -152,6 +153,9 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
             Training data.
         y : array-like of shape (n_samples,)
             Labels of at least two classes, one of which has two rows.
+        **fit_params
+            Passed on to the `fit` of the metric: `anchor_weight` of `LMNN`, for instance. With
+            scikit-learn's metadata routing the metric gets what it requests.
 
         Returns
         -------
@@ -159,12 +163,12 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
             The fitted classifier.
         """
         X, codes, classes = check_labelled(self, X, y)
-        given = LMNN() if self.metric is None else self.metric
+        given = self._metric_to_fit()
         unfitted = unfitted_metric(given)
         n_neighbors = _setting(self.n_neighbors, unfitted, "n_neighbors", 3)
         if not isinstance(unfitted, LMNN) or unfitted.n_neighbors != n_neighbors:
             check_class_sizes(codes, classes, n_neighbors)  # LMNN does the same
-        metric = fit_metric(self, given, X, classes[codes], {})
+        metric = fit_metric(self, given, X, classes[codes], fit_params)
         # Attributes are set only after everything that can fail.
         self.classes_, self.metric_, self._centre = classes, metric, robust_centre(X)
         self._n_neighbors = n_neighbors
@@ -275,6 +279,19 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
         return targets_by_class(
             queries, self._target_candidates, self._class_start, self._n_neighbors, self.n_jobs
         )
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return the router that passes on what the metric requests.
+
+        Returns
+        -------
+        sklearn.utils.metadata_routing.MetadataRouter
+            With the requests of `metric`.
+        """
+        return metric_router(self, self._metric_to_fit())
+
+    def _metric_to_fit(self) -> Any:
+        return LMNN() if self.metric is None else self.metric
 
     def _map(self, X: Array) -> Array:
         return transform_centred(self.metric_, X, self._centre)

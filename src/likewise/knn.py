@@ -101,7 +101,7 @@ class MetricKNN(NeighborVoter):
         y : array-like of shape (n_samples,)
             Their labels.
         **fit_params
-            Passed on to the `fit` of the metric: `sample_weight` of `LMNN`, for instance. With
+            Passed on to the `fit` of the metric: `anchor_weight` of `LMNN`, for instance. With
             scikit-learn's metadata routing the metric gets what it requests.
 
         Returns

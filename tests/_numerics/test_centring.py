@@ -55,7 +55,8 @@ def test_neighbours_of_the_many(several, dtype, size):
         many = of_the_many(len(X), far_first)
         if several:
             counts = np.isin(np.arange(len(X)), many)
-            fitted = lw.MultiMetricLMNN(1, clusters=np.zeros(len(X))).fit(X, y, counts)
+            fitted = lw.MultiMetricLMNN(1, clusters=np.zeros(len(X)))
+            fitted.fit(X, y, anchor_weight=counts)
             components = fitted.components_[0]
         else:
             fitted, components = lw.MetricKNN(1, metric=lw.Euclidean()).fit(X, y), np.eye(3)
@@ -81,7 +82,7 @@ def test_lmnn_in_single_precision_beside_a_row_far_off():
     for X, y in with_a_row_far_off(np.float32, 1e8):
         near = np.abs(X[:, 0]) < 1e6
         alone = lw.LMNN(2, tol=1e-3).fit(X[near].astype(np.float64), y[near])
-        beside = lw.LMNN(2, tol=1e-3).fit(X, y, sample_weight=near.astype(float))
+        beside = lw.LMNN(2, tol=1e-3).fit(X, y, anchor_weight=near.astype(float))
         assert beside.components_.dtype == np.float32
         assert beside.objective_ == pytest.approx(alone.objective_, rel=2e-3)
         A, B = X[near][:30], X[near][30:]

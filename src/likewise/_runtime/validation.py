@@ -199,21 +199,21 @@ def check_labelled(
     return X, codes, classes
 
 
-def check_weights(sample_weight: Any, n_rows: int) -> FloatArray:
+def check_weights(given: Any, name: str, n_rows: int) -> FloatArray:
     """Return finite non-negative weights, not all zero; None gives every row weight 1."""
-    if sample_weight is None:
+    if given is None:
         return np.ones(n_rows)
     try:
-        weights = np.asarray(sample_weight, dtype=np.float64)
+        weights = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError("sample_weight must hold one number per row, but it does not.") from None
+        raise ValueError(f"{name} must hold one number per row, but it does not.") from None
     if weights.shape != (n_rows,):
         raise ValueError(
-            f"sample_weight has shape {weights.shape}, but {n_rows} rows need shape ({n_rows},)."
+            f"{name} has shape {weights.shape}, but {n_rows} rows need shape ({n_rows},)."
         )
     if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
         raise ValueError(
-            "sample_weight must be finite, not negative and not zero everywhere, but it is not."
+            f"{name} must be finite, not negative and not zero everywhere, but it is not."
         )
     return weights
 

@@ -136,7 +136,6 @@ _EXCEPTIONS = {
         "check_distance_forms_agree": "a kernel model has no matrix over the features",
         "check_components_shape": "the components of a kernel model are over its space",
         "check_scale_equivariance": "the width of an rbf kernel fixes a scale",
-        "check_sample_weight_equivalence_on_dense_data": "a row of weight 0 still spans the space",
     }
 }
 

@@ -165,7 +165,7 @@ def test_triplets_have_one_pass():
 def test_weights_of_anchors_against_the_formula(small):
     X, y, targets, _ = small
     weights = np.random.default_rng(3).integers(0, 3, len(X))
-    model = lw.LMNN(scale=1.0).fit(X, y, sample_weight=weights)
+    model = lw.LMNN(scale=1.0).fit(X, y, anchor_weight=weights)
     expected = by_the_formula(X, y, targets, model.mahalanobis_matrix(), weights=weights)
     assert model.objective_ == pytest.approx(expected, rel=1e-10)
 

@@ -58,13 +58,13 @@ from likewise.batch.lmnn.early_stopping import split_validation
         ),
         (
             {},
-            lambda m, X, y: m.fit(X, y, sample_weight=[1.0]),
-            r"sample_weight has shape \(1,\), but 9 rows need shape \(9,\)",
+            lambda m, X, y: m.fit(X, y, anchor_weight=[1.0]),
+            r"anchor_weight has shape \(1,\), but 9 rows need shape \(9,\)",
         ),
         (
             {},
-            lambda m, X, y: m.fit(X, y, sample_weight=-np.ones(9)),
-            "sample_weight must be finite, not negative and not zero everywhere",
+            lambda m, X, y: m.fit(X, y, anchor_weight=-np.ones(9)),
+            "anchor_weight must be finite, not negative and not zero everywhere",
         ),
         (
             {},
@@ -142,9 +142,9 @@ def test_all_weight_on_held_out_rows(learner):
     weights = np.zeros(40)
     weights[held_out] = 1
     with pytest.raises(
-        ValueError, match=r"validation_fraction=0.2 would hold out every row whose sample_weight is"
+        ValueError, match=r"validation_fraction=0.2 would hold out every row whose anchor_weight is"
     ):
-        learner(1, validation_fraction=0.2, random_state=0).fit(X, y, sample_weight=weights)
+        learner(1, validation_fraction=0.2, random_state=0).fit(X, y, anchor_weight=weights)
 
 
 def test_multi_metric_errors_come_before_clustering(monkeypatch):

@@ -125,7 +125,7 @@ def test_the_optimum_of_the_semidefinite_programme(clusters):
 def test_weights_of_anchors_against_the_formula():
     X, y = data(40)
     weights = np.random.default_rng(3).integers(0, 3, len(X))
-    model = lw.MultiMetricLMNN(2, scale=1.0).fit(X, y, sample_weight=weights)
+    model = lw.MultiMetricLMNN(2, scale=1.0).fit(X, y, anchor_weight=weights)
     expected = loop_objective(X, y, y, model.components_, 2, 0.5, 1.0, weights)
     assert model.objective_ == pytest.approx(expected, rel=1e-9)
     unweighted = lw.MultiMetricLMNN(2, scale=1.0).fit(X, y)

@@ -116,8 +116,8 @@ def test_classes_of_single_rows_raise():
 @pytest.mark.filterwarnings("ignore:n_neighbors:UserWarning")
 def test_weight_on_rows_without_targets_raises():
     X, y = ragged()
-    with pytest.raises(ValueError, match="No row whose sample_weight is not 0 has a target"):
-        lw.LMNN().fit(X, y, sample_weight=(y == "d").astype(float))
+    with pytest.raises(ValueError, match="No row whose anchor_weight is not 0 has a target"):
+        lw.LMNN().fit(X, y, anchor_weight=(y == "d").astype(float))
 
 
 def test_known_targets_against_the_formula():

@@ -63,7 +63,7 @@ def split_validation(
         )
     if not weights[~held_out].any():
         raise ValueError(
-            f"validation_fraction={fraction} would hold out every row whose sample_weight is not "
+            f"validation_fraction={fraction} would hold out every row whose anchor_weight is not "
             "0, but at least 1 must be left to learn from."
         )
     return np.flatnonzero(~held_out), np.flatnonzero(held_out)

@@ -60,7 +60,7 @@ class LMNN(KernelMetric):
         + \mu \sum_{j \rightsquigarrow i} \sum_{l:\, y_l \ne y_i}
         \big[m + D(i,j) - D(i,l)\big]_+\Big],
 
-    with sample weights :math:`c_i` (1 by default), the push μ and the margin m. The objective is
+    with anchor weights :math:`c_i` (1 by default), the push μ and the margin m. The objective is
     convex in M, and `duality_gap_` bounds the relative distance to the optimum.
 
     Parameters
@@ -215,8 +215,8 @@ class LMNN(KernelMetric):
         self,
         X: TableLike,
         y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
         *,
+        anchor_weight: ArrayLike | None = None,
         targets: ArrayLike | None = None,
     ) -> Self:
         """Learn the metric from labels.
@@ -227,8 +227,9 @@ class LMNN(KernelMetric):
             Training data.
         y : array-like of shape (n_samples,)
             Labels of at least two classes, one of which has two rows.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows as anchors. Rows of weight 0 are still targets and impostors.
+        anchor_weight : array-like of shape (n_samples,), optional
+            Weights c of the rows as anchors. Rows of weight 0 are still targets and impostors, and
+            weight 2 is not the row twice, as it would be with scikit-learn's `sample_weight`.
         targets : int array-like of shape (n_pairs, 2), optional
             Known target neighbours: each pair is a row number and that of a target of this row,
             with the same label. `n_neighbors` and `n_passes` are then not used to select them.
@@ -239,7 +240,7 @@ class LMNN(KernelMetric):
             The fitted metric.
         """
         X, codes, classes = check_labelled(self, X, y)
-        weights = check_weights(sample_weight, len(X))
+        weights = check_weights(anchor_weight, "anchor_weight", len(X))
         train, held_out = split_validation(
             codes, weights, self.validation_fraction, self.random_state, self.solver
         )

@@ -150,7 +150,7 @@ class MultiMetricLMNN(NeighborVoter):
 
     @fitting
     @single_threaded_blas()
-    def fit(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: TableLike, y: ArrayLike, *, anchor_weight: ArrayLike | None = None) -> Self:
         """Learn the metrics from labels.
 
         Parameters
@@ -159,8 +159,8 @@ class MultiMetricLMNN(NeighborVoter):
             Training data.
         y : array-like of shape (n_samples,)
             Labels of at least two classes, one of which has two rows.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows as anchors.
+        anchor_weight : array-like of shape (n_samples,), optional
+            Weights of the rows as anchors, as in `LMNN.fit`.
 
         Returns
         -------
@@ -169,7 +169,7 @@ class MultiMetricLMNN(NeighborVoter):
         """
         X, codes, classes = check_labelled(self, X, y)
         self._wanted(self.n_neighbors, len(X))
-        weights = check_weights(sample_weight, len(X))
+        weights = check_weights(anchor_weight, "anchor_weight", len(X))
         train, held_out = split_validation(
             codes, weights, self.validation_fraction, self.random_state
         )
@@ -185,7 +185,7 @@ class MultiMetricLMNN(NeighborVoter):
             tol=self.tol,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
-        ).fit(X[train], classes[codes[train]], weights[train])
+        ).fit(X[train], classes[codes[train]], anchor_weight=weights[train])
         attributes = {
             "classes_": classes,
             "clusters_": clusters,

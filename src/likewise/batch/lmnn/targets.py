@@ -115,7 +115,7 @@ class LabelSupervision:
         rows, cols = np.ascontiguousarray(pairs.T)
         if not self.weights[rows].any():
             raise ValueError(
-                "No row whose sample_weight is not 0 has a target neighbour, but at least one is "
+                "No row whose anchor_weight is not 0 has a target neighbour, but at least one is "
                 "needed to learn from."
             )
         targets = GroupedPairs.from_sorted(rows, len(self.codes), rows, cols)
