@@ -285,11 +285,63 @@ def test_random_pairs_where_only_one_kind_exists():
     assert not random_pairs(range(5), 9, random_state=0).same.any()
 
 
+def unordered(pairs):
+    return [tuple(sorted(pair)) for pair in pairs.index.tolist()]
+
+
+def test_unbalanced_pairs_are_uniform_over_all_pairs():
+    y = np.array(list("abacbaccad"))
+    pairs = random_pairs(y, 60_000, balanced=False, random_state=0)
+    np.testing.assert_array_equal(y[pairs.index[:, 0]] == y[pairs.index[:, 1]], pairs.same)
+    counts = np.zeros((10, 10))
+    np.add.at(counts, tuple(pairs.index.T), 1)
+    assert (np.diag(counts) == 0).all()
+    assert chisquare(counts[~np.eye(10, dtype=bool)]).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("balanced", [True, False])
+def test_distinct_pairs_are_uniform_and_never_repeat(balanced):
+    y = np.array(list("abacbaccad"))
+    drawn = []
+    for seed in range(3000):
+        pairs = random_pairs(y, 8, balanced=balanced, distinct=True, random_state=seed)
+        assert len(set(unordered(pairs))) == len(pairs) == 8
+        np.testing.assert_array_equal(y[pairs.index[:, 0]] == y[pairs.index[:, 1]], pairs.same)
+        if balanced:
+            assert pairs.same.sum() == 4
+        drawn += map(tuple, pairs.index.tolist())
+    possible = [(i, j) for i in range(10) for j in range(10) if i != j]
+    alike = np.array([y[i] == y[j] for i, j in possible])
+    counts = np.array([drawn.count(pair) for pair in possible])
+    assert counts.sum() == 24_000
+    for kind in (alike, ~alike) if balanced else (np.ones_like(alike),):
+        assert chisquare(counts[kind]).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("balanced", [True, False])
+@pytest.mark.parametrize("y", ["aabbbc", "abcdef", "aaaaaa", "aaaaab"])
+def test_as_many_distinct_pairs_as_there_are(y, balanced):
+    """15 pairs of 6 rows: all of them, whatever the kinds; fewer of one kind are made up for."""
+    options = {"balanced": balanced, "distinct": True, "random_state": 0}
+    every = {(i, j) for i in range(6) for j in range(i + 1, 6)}
+    assert set(unordered(random_pairs(list(y), 15, **options))) == every
+    with pytest.warns(UserWarning, match="n_pairs=16, but 6 labels have 15 distinct pairs: all of"):
+        assert set(unordered(random_pairs(list(y), 16, **options))) == every
+    for n_pairs in range(1, 15):
+        pairs = random_pairs(list(y), n_pairs, **options)
+        assert len(set(unordered(pairs))) == n_pairs
+        n_same = sum(y[i] == y[j] for i, j in every)
+        if balanced:
+            assert pairs.same.sum() == np.clip(-(-n_pairs // 2), n_pairs - 15 + n_same, n_same)
+
+
 def test_random_pairs_of_a_million_labels_are_fast():
     y = np.random.default_rng(0).integers(0, 1000, size=1_000_000)
     begin = time.perf_counter()
-    pairs = random_pairs(y, 100_000, random_state=0)
-    assert time.perf_counter() - begin < 5
+    for options in ({}, {"distinct": True}, {"distinct": True, "balanced": False}):
+        pairs = random_pairs(y, 100_000, random_state=0, **options)
+        assert len(pairs) == 100_000
+    assert time.perf_counter() - begin < 10
     np.testing.assert_array_equal(y[pairs.index[:, 0]] == y[pairs.index[:, 1]], pairs.same)
 
 
@@ -305,6 +357,14 @@ def test_random_pairs_of_a_million_labels_are_fast():
 def test_errors_of_random_pairs(y, n_pairs, sentence):
     with pytest.raises(ValueError, match=sentence):
         random_pairs(list(y), n_pairs)
+    with pytest.raises(ValueError, match=sentence):
+        random_pairs(list(y), n_pairs, distinct=True)
+
+
+@pytest.mark.parametrize("option", ["balanced", "distinct"])
+def test_options_of_random_pairs(option):
+    with pytest.raises(ValueError, match=f"{option}=2 is not allowed"):
+        random_pairs([0, 1], 1, **{option: 2})
 
 
 # Chunks.

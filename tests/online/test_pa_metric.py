@@ -82,17 +82,40 @@ def test_labelled_samples_are_paired_with_the_last_ones(labels):
 
 
 @pytest.mark.parametrize(
-    ("n", "c", "passes"), [(40, 2, 2), (150, 3, 3), (200, 2, 13), (2000, 2, 50)]
+    ("n", "c"), [(136, 4), (178, 3), (214, 4), (272, 3), (290, 20), (350, 2), (624, 3), (682, 2)]
 )
-def test_fit_makes_the_papers_passes(n, c, passes):
-    """At least two passes, then on until min(n (n - 2)/40, 50 r) were seen; r = 40c(c - 1)."""
-    X = np.random.default_rng(0).normal(size=(n, 2))
-    model = lw.PAMetric(random_state=0).fit(X, np.arange(n) % c)
+def test_fit_makes_the_papers_passes(n, c):
+    """The sizes of the paper's Table 1, where n is the whole set and half of it is learned from."""
+    X = np.random.default_rng(0).normal(size=(n // 2, 2))
+    model = lw.PAMetric(random_state=0).fit(X, np.arange(n // 2) % c)
     r = 40 * c * (c - 1)
-    assert model.n_iter_ == passes
-    assert model.n_events_ == passes * r >= min(n * (n - 2) // 40, 50 * r)
-    assert passes == 2 or model.n_events_ - r < min(n * (n - 2) // 40, 50 * r)
-    assert lw.PAMetric(max_iter=1, n_pairs=17).fit(X, np.arange(n) % c).n_events_ == 17
+    existing = n // 2 * (n // 2 - 1) // 2
+    if c == 20:
+        assert (r, existing) == (15200, 10440), "more pairs than there are"
+    r = min(r, existing)
+    t = min(n * (n - 2) // 40, 50 * r)
+    assert t == min(existing // 5, 50 * r), "a fifth of all pairs"
+    assert model.n_events_ % r == 0
+    assert max(2 * r, t) <= model.n_events_ < max(2 * r + 1, t + r)
+    assert model.n_iter_ == model.n_events_ // r
+    if n == 350:
+        assert model.n_iter_ == 39
+
+
+def test_fit_draws_distinct_pairs(monkeypatch):
+    X, y = np.random.default_rng(0).normal(size=(100, 3)), np.arange(100) % 5
+    seen = []
+    keep = lw.PAMetric._fit_passes
+    monkeypatch.setattr(
+        lw.PAMetric, "_fit_passes", lambda self, *args: seen.append(args[1]) or keep(self, *args)
+    )
+    lw.PAMetric(random_state=0).fit(X, y)
+    index, same = seen[0]
+    assert len({tuple(sorted(pair)) for pair in index.tolist()}) == len(index) == 800
+    assert same.mean() == 0.5
+    assert lw.PAMetric(max_iter=1, n_pairs=17).fit(X, y).n_events_ == 17
+    with pytest.warns(UserWarning, match="n_pairs=5000, but 100 labels have 4950 distinct pairs"):
+        lw.PAMetric(n_pairs=5000, max_iter=1).fit(X, y)
 
 
 def test_fit_shuffles_only_if_shuffle_is_true():

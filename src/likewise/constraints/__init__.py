@@ -8,10 +8,10 @@ from likewise.constraints._chunks import chunks_from_pairs, pairs_from_chunks
 from likewise.constraints._from_labels import (
     doublets,
     nearest_and_farthest_pairs,
-    random_pairs,
     target_neighbors,
     triplets,
 )
+from likewise.constraints._random_pairs import random_pairs
 from likewise.constraints._scale import unit_sqdist
 from likewise.constraints._tuples import Pairs, Triplets, as_pairs, as_triplets
 

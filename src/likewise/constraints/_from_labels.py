@@ -9,20 +9,17 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from sklearn.utils import check_random_state
 
 from likewise import _loops, neighbors
 from likewise._runtime.arrays import Array, IndexArray
 from likewise._runtime.validation import (
     TableLike,
-    at_least,
     check_finite,
-    check_parameters,
-    encode_labels,
     pluralize,
 )
 from likewise.constraints._chunks import split_by
 from likewise.constraints._class_sizes import check_class_sizes, check_other_classes
+from likewise.constraints._row_labels import encode_row_labels
 from likewise.constraints._tuples import Pairs, Triplets
 from likewise.neighbors._arguments import Algorithm
 
@@ -67,56 +64,6 @@ def nearest_of_own_class(
     found = _nearest_of_own_class(X, codes, n_neighbors, n_jobs, algorithm)
     rows, places = np.nonzero(found >= 0)
     return np.column_stack([rows, found[rows, places]])
-
-
-def random_pairs(
-    y: ArrayLike, n_pairs: int, *, random_state: int | np.random.RandomState | None = None
-) -> Pairs:
-    """Draw random pairs of rows: same and different pairs alternate, each uniform.
-
-    Pairs are drawn with replacement. Where no two rows share a class (or all do), every pair is a
-    *different* (or *same*) pair.
-
-    Examples
-    --------
-    >>> random_pairs(["a", "a", "b", "b"], 4, random_state=0).same
-    array([ True, False,  True, False])
-    """
-    _, codes = _codes_and_classes(y)
-    check_parameters("random_pairs", {"n_pairs": n_pairs}, {"n_pairs": at_least(1)})
-    n_rows = len(codes)
-    if n_rows < 2:
-        raise ValueError(f"y has length {n_rows}, but a pair needs at least 2 labels.")
-    random = check_random_state(random_state)
-    counts = np.bincount(codes)
-    same = np.arange(n_pairs) % 2 == 0
-    if counts.max() == 1:
-        same[:] = False
-    if len(counts) == 1:
-        same[:] = True
-
-    # The first row of a pair is drawn with weight = number of its possible partners, which makes
-    # all pairs equally likely; the partner's place is then counted off, skipping the forbidden.
-    # Places are in class order, where a row's own class is one contiguous stretch.
-    order = np.argsort(codes, kind="stable")
-    place_of = np.empty(n_rows, dtype=np.int64)
-    place_of[order] = np.arange(n_rows)
-    own_start = (np.cumsum(counts) - counts)[codes]
-    own_count = counts[codes]
-    index = np.empty((n_pairs, 2), dtype=np.int64)
-    for is_same, n_partners in ((True, own_count - 1), (False, n_rows - own_count)):
-        drawn = np.flatnonzero(same == is_same)
-        if not len(drawn):
-            continue
-        first = random.choice(n_rows, size=len(drawn), p=n_partners / n_partners.sum())
-        place = (random.random_sample(len(drawn)) * n_partners[first]).astype(np.int64)
-        if is_same:
-            place += own_start[first]
-            place += place >= place_of[first]
-        else:
-            place += np.where(place >= own_start[first], own_count[first], 0)
-        index[drawn, 0], index[drawn, 1] = first, order[place]
-    return Pairs(index, same)
 
 
 def nearest_and_farthest_pairs(
@@ -228,7 +175,7 @@ class _Labelled:
         dtype = np.float32 if X.dtype == np.float32 else np.float64
         X = np.ascontiguousarray(X, dtype=dtype)
         check_finite(X, "X")
-        classes, codes = _codes_and_classes(y)
+        classes, codes = encode_row_labels(y)
         if len(codes) != len(X):
             raise ValueError(f"X has {len(X)} rows but y has {len(codes)} labels; they must match.")
         return cls(X, codes, classes)
@@ -236,16 +183,6 @@ class _Labelled:
     def sizes(self) -> IndexArray:
         """Return the number of rows of each class."""
         return np.bincount(self.codes)
-
-
-def _codes_and_classes(y: Any) -> tuple[Array, IndexArray]:
-    """Return the different labels, and the place of each row's label among them."""
-    labels = np.asarray(y)
-    if labels.ndim != 1:
-        raise ValueError(f"y has shape {labels.shape}, but one label a row is needed.")
-    if labels.dtype.kind == "f" and np.isnan(labels).any():
-        raise ValueError("y contains NaN, but every row needs a label.")
-    return encode_labels(labels)
 
 
 def _nearest_of_own_class(

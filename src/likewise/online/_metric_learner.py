@@ -49,7 +49,8 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
     """Base class of online metric learners, which learn a matrix M and a threshold b from pairs.
 
     A subclass defines the step size (`_step_rule`), when the constraints are applied
-    (`_projection`) and where learning starts (`_initial_model`).
+    (`_projection`), where learning starts (`_initial_model`) and the passes of `fit`
+    (`_fit_passes`).
     """
 
     scale: str | float
@@ -77,6 +78,14 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
     def _initial_model(self, n_features: int) -> tuple[FloatArray, float]:
         """Return M, for the user's X, and b before the first event."""
         raise NotImplementedError
+
+    def _fit_passes(self, X: Array, pairs: Pairs, random: np.random.RandomState) -> Self:
+        """Learn a new model from several passes over the pairs."""
+        raise NotImplementedError
+
+    def _draw_pairs(self, codes: IndexArray, n_pairs: int, random: np.random.RandomState) -> Pairs:
+        """Draw the pairs of `fit`."""
+        return random_pairs(codes, n_pairs, random_state=random)
 
     # -- overridden where M is over other coordinates than the features --------------------------
 
@@ -237,7 +246,7 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
         X, codes, classes = check_labelled(self, X, y)
         random = check_random_state(self.random_state)
         n_pairs = self.n_pairs or 40 * len(classes) * (len(classes) - 1)
-        return self._fit_passes(X, random_pairs(codes, n_pairs, random_state=random), random)
+        return self._fit_passes(X, self._draw_pairs(codes, n_pairs, random), random)
 
     @fitting
     def fit_pairs(self, X: TableLike, pairs: ArrayLike, same: ArrayLike) -> Self:
@@ -345,22 +354,6 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
         self._check_parameters()
         self._state = self._reset(first.size, None)
         return self.learn_pair(first, second, same)
-
-    def _fit_passes(self, X: Array, pairs: Pairs, random: np.random.RandomState) -> Self:
-        """Make `max_iter` passes over the pairs, or as many as the paper's protocol does."""
-        self._state = self._reset(X.shape[1], (X, pairs))
-        wanted = min(len(X) * (len(X) - 2) // 40, 50 * len(pairs))
-        passes = self.max_iter or max(2, -(-wanted // len(pairs)))
-        self.n_iter_ = 0
-        try:
-            while self.n_iter_ < passes:
-                self._learn_pairs(X, self._ordered(pairs, random))
-                self.n_iter_ += 1
-        except KeyboardInterrupt:
-            if not self.n_iter_:
-                raise
-            self._warn_interrupted(self.n_iter_, passes)
-        return self
 
     def _ordered(self, pairs: Pairs, random: np.random.RandomState) -> Pairs:
         """Return the pairs in the order of the next pass."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from likewise._loops.pairs.types import VARIANTS, StepRule
-from likewise._runtime.arrays import FloatArray
+from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.validation import (
     Rule,
     at_least,
@@ -18,6 +18,7 @@ from likewise._runtime.validation import (
     one_of,
     positive,
 )
+from likewise.constraints import Pairs, random_pairs
 from likewise.online._metric_learner import OnlineMetricLearner
 from likewise.online._pair_state import Projection
 
@@ -70,11 +71,12 @@ class PAMetric(OnlineMetricLearner):
     memory : int
         Number of latest samples that each sample given to `partial_fit` is paired with.
     n_pairs : int, optional
-        Number of random pairs that `fit` draws. Default: 40 c (c - 1) for c classes, as in the
-        paper.
+        Number of random pairs that `fit` draws, without repetition, half of them similar. Default:
+        40 c (c - 1) for c classes, as in the paper, or all pairs where there are fewer.
     max_iter : int, optional
         Number of passes of `fit` and `fit_pairs` over the pairs. Default: the paper's protocol, at
-        least two passes and then more until min(n (n - 2)/40, 50 n_pairs) pairs were seen.
+        least two passes and then more until min(n (n - 1)/10, 50 n_pairs) pairs were seen: a fifth
+        of the number of pairs of the n samples.
     shuffle : bool
         Whether each pass takes the pairs in a new random order.
     record_every : int, optional
@@ -171,6 +173,27 @@ class PAMetric(OnlineMetricLearner):
 
     def _projection(self) -> Projection:
         return self.psd if self.psd in ("each", "end") else int(self.psd)  # type: ignore[return-value]
+
+    def _draw_pairs(self, codes: IndexArray, n_pairs: int, random: np.random.RandomState) -> Pairs:
+        if self.n_pairs is None:
+            n_pairs = min(n_pairs, len(codes) * (len(codes) - 1) // 2)
+        return random_pairs(codes, n_pairs, distinct=True, random_state=random)
+
+    def _fit_passes(self, X: Array, pairs: Pairs, random: np.random.RandomState) -> Self:
+        self._state = self._reset(X.shape[1], (X, pairs))
+        # The paper's n (n - 2)/40 is for all n samples, half of which are learned from.
+        wanted = min(len(X) * (len(X) - 1) // 10, 50 * len(pairs))
+        passes = self.max_iter or max(2, -(-wanted // len(pairs)))
+        self.n_iter_ = 0
+        try:
+            while self.n_iter_ < passes:
+                self._learn_pairs(X, self._ordered(pairs, random))
+                self.n_iter_ += 1
+        except KeyboardInterrupt:
+            if not self.n_iter_:
+                raise
+            self._warn_interrupted(self.n_iter_, passes)
+        return self
 
     def _initial_model(self, n_features: int) -> tuple[FloatArray, float]:
         if self.init is None:
