@@ -123,7 +123,9 @@ def test_an_unknown_label_column(csv):
     assert "has no column 'speces': did you mean 'species'?" in complaint(
         run(csv, "--label", "speces")
     )
-    assert "say which of its columns is the label: a, b, c, d, species" in complaint(run(csv))
+    assert "say (--label) which of its columns is the label: a, b, c, d, species" in complaint(
+        run(csv)
+    )
 
 
 def test_a_column_of_text(csv):
@@ -142,9 +144,28 @@ def test_an_empty_table(csv, content):
 def test_missing_values(csv):
     FRAME.mask(FRAME.iloc[3, 1] == FRAME).to_csv(csv, index=False)
     assert re.match(
-        r"column '\w' of 'flowers.csv' has \d+ missing or infinite values, the first in row \d+",
+        r"column '\w' of 'flowers.csv' has \d+ missing or infinite values?, the first in row \d+",
         complaint(run(csv, "--label", "species")),
     )
+
+
+def test_a_folder_or_file_without_suffix(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "flowers").write_text("a,y\n1,2\n")
+    assert complaint(run("data")) == "'data' is a folder, but a table is read from a file."
+    assert complaint(run("flowers")).endswith("found no suffix")
+    (tmp_path / "iris").mkdir()
+    assert run("iris", "--methods", "Euclidean").exit_code == 0
+    assert complaint(run("dat")) == "there is no data set 'dat'; likewise info lists all names"
+
+
+def test_copies_of_rows(csv):
+    pd.concat([FRAME] * 2).to_csv(csv, index=False)
+    result = run(csv, "--label", "species", "--methods", "Euclidean")
+    assert "300 of 300 rows are equal to another one." in result.stdout
+    result = run("iris", "--methods", "Euclidean")
+    assert "equal" not in result.stdout
 
 
 def test_one_class(csv):

@@ -153,5 +153,5 @@ def test_every_command_has_help_with_an_example(name):
 def test_an_unknown_command():
     done = run("comprae")
     assert done.returncode == 2
-    assert done.stderr.startswith("likewise: No such command 'comprae'.")
+    assert done.stderr.startswith("likewise: there is no command 'comprae'; known are compare, ")
     assert len(done.stderr.splitlines()) == 1

@@ -82,7 +82,7 @@ def test_npz_and_npy(tmp_path):
         ("a,species\n1,2\n", "specie", "has no column 'specie': did you mean 'species'"),
         ("a,b\n1,2\n", "zzz", "has no column 'zzz': a, b"),
         ("a,b,y\n1,red,0\n2,4,1\n", None, "column 'b' .* must hold numbers, found 'red' in row 1"),
-        ("a,y\n1,0\n2,\n", None, "label column 'y' .* has 1 empty cells, the first in row 2"),
+        ("a,y\n1,0\n2,\n", None, "label column 'y' .* has 1 empty cell, the first in row 2"),
         ('a,y\n1,0\n2,"', None, "cannot be read as csv: "),
         ("a,y\n1,0\n2,3,4,5\n", None, "cannot be read as csv: "),
         ("5.1,3.5,rose\n4.9,3.0,lily\n", None, "rose; its first line seems to be data"),
@@ -224,7 +224,7 @@ def test_groups_and_columns_that_are_dropped(tmp_path, suffix):
         ({"drop": ["kind"]}, "column 'kind' of .* cannot be both dropped and used"),
         ({"groups": "who", "drop": ["who"]}, "column 'who' of .* cannot be both dropped and used"),
         ({"groups": "kind"}, "column 'kind' of .* cannot be both label and groups"),
-        ({"groups": "who"}, "group column 'who' of .* has 1 empty cells, the first in row 2"),
+        ({"groups": "who"}, "group column 'who' of .* has 1 empty cell, the first in row 2"),
     ],
 )
 def test_bad_columns(tmp_path, options, sentence):

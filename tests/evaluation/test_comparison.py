@@ -515,3 +515,20 @@ def test_a_pipeline_is_compared_without_a_rank():
 def test_more_bad_input(X, methods, sentence):
     with pytest.raises(ValueError, match=sentence):
         compare(X, [0, 0, 1, 1], methods)
+
+
+def test_copies_are_counted_across_groups():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)), np.repeat([0, 1], 20)
+    X[1::2] = X[::2]
+    X[0], X[1] = [0.0, 1.0], [-0.0, 1.0]
+    pairs, others = np.arange(40) // 2, np.arange(40) % 10
+    found = [compare(X, y, ["Euclidean"], groups=g).n_copies for g in (None, pairs, others)]
+    assert found == [40, 0, 40]
+    result = compare(X, y, ["Euclidean"])
+    assert result.notes == (
+        "40 of 40 rows are equal to another one. Copies in training and test parts make errors too "
+        "low: remove them, or keep them together as groups.",
+    )
+    assert result.to_dict()["n_copies"] == 40
+    assert not compare(X[::2], y[::2], ["Euclidean"]).notes

@@ -9,8 +9,9 @@ import numpy as np
 
 from likewise._runtime.arrays import Array
 from likewise._runtime.text import quote, quote_path
+from likewise._runtime.validation import pluralize
 from likewise.cli._output import progress_bar
-from likewise.datasets import Dataset, load, read_table
+from likewise.datasets import Dataset, load, names, read_table
 
 
 def read_data(
@@ -18,7 +19,7 @@ def read_data(
 ) -> tuple[Dataset, Array | None]:
     """Return the data set called `data`, or the table in the file `data`, and its groups."""
     path = Path(data)
-    if path.name == data and path.suffix == "":
+    if path.name == data and path.suffix == "" and (data in names() or not path.exists()):
         for option, given in (("--label", label), ("--groups", groups), ("--drop", drop or None)):
             if given is not None:
                 raise ValueError(
@@ -41,7 +42,7 @@ def check_no_missing_values(dataset: Dataset) -> None:
         name = dataset.feature_names[column] if dataset.feature_names else str(column)
         gaps = unusable[:, column]
         raise ValueError(
-            f"column {quote(name)} of {quote_path(dataset.name)} has {gaps.sum()} missing or "
-            f"infinite values, the first in row {gaps.argmax() + 1}; fill them in, or leave out "
-            "the rows or the column."
+            f"column {quote(name)} of {quote_path(dataset.name)} has "
+            f"{pluralize(int(gaps.sum()), 'missing or infinite value')}, the first in row "
+            f"{gaps.argmax() + 1}; fill them in, or leave out the rows or (--drop) the column."
         )

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from likewise._runtime.text import printable
+from likewise._runtime.text import printable, quote
 
 _MAX_LINE = 2000
 
@@ -28,6 +28,15 @@ class Interrupted(click.ClickException):
 
 class OneLineGroup(click.Group):
     """A group that reports errors in one line and exits with code 2 (Ctrl-C: 130)."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command, or raise an error that names all of them."""
+        if self.get_command(ctx, args[0]) is None:
+            known = ", ".join(self.list_commands(ctx))
+            raise click.UsageError(f"there is no command {quote(args[0])}; known are {known}.", ctx)
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; exceptions of the library become one-line errors."""

@@ -26,7 +26,10 @@ _SHOWN_CLASSES = 20
 @click.option("--label", metavar="COLUMN", help="The column with the labels, in a data file.")
 @click.option("--methods", is_flag=True, help="List the methods and what each learns from.")
 def info(model_or_data: str | None, label: str | None, methods: bool) -> None:
-    """Describe a model file, a data set or data file, or this installation.
+    """Describe a model, data, or this installation.
+
+    MODEL_OR_DATA is a model file (.safetensors), the name of a data set, or a data file. Without
+    it, the versions in use and the names of all data sets are shown.
 
     \b
     Examples:

@@ -10,6 +10,7 @@ import numpy as np
 
 from likewise._runtime.arrays import Array, FloatingArray
 from likewise._runtime.text import quote, quote_path, reason
+from likewise._runtime.validation import pluralize
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,8 +66,9 @@ def column_without_gaps(column: pd.Series[Any], what: str, where: str) -> Array:
     """Return a column of labels or groups, or raise an error for empty cells."""
     if (missing := column.isna().to_numpy()).any():
         raise ValueError(
-            f"{what} column {quote(column.name)} of {where} has {missing.sum()} empty cells, "
-            f"the first in row {missing.argmax() + 1}; cells with NA, None or null count as empty"
+            f"{what} column {quote(column.name)} of {where} has "
+            f"{pluralize(int(missing.sum()), 'empty cell')}, the first in row "
+            f"{missing.argmax() + 1}; cells with NA, None or null count as empty"
         )
     return column.to_numpy()
 
@@ -97,7 +99,7 @@ def column_of_numbers(column: pd.Series[Any], where: str) -> FloatingArray:
         row = int(unreadable.argmax())
         raise ValueError(
             f"column {quote(column.name)} of {where} must hold numbers, found "
-            f"{quote(column.iloc[row])} in row {row + 1}; drop the column, turn it into numbers, "
-            "or make it the label"
+            f"{quote(column.iloc[row])} in row {row + 1}; drop the column (--drop), turn it into "
+            "numbers (an empty cell is a missing one), or make it the label"
         )
     return numbers.to_numpy(dtype=np.float64, na_value=np.nan)

@@ -55,7 +55,7 @@ def load(name: str, *, progress: Progress | None = None) -> Dataset:
         if path.is_file():
             return _from_file(name, path)
     if name not in names():
-        close = difflib.get_close_matches(name, names(), n=3, cutoff=0.5)
+        close = difflib.get_close_matches(name, names(), n=3, cutoff=0.6)
         hint = f"did you mean {' or '.join(close)}?" if close else "likewise info lists all names"
         raise ValueError(f"there is no data set {quote(name)}; {hint}")
     return _from_cache(name) or _fetch(name, progress)

@@ -87,7 +87,7 @@ def read_table(
     """
     path = Path(path)
     where = quote_path(path)
-    if path.suffix.lower() not in TABLE_SUFFIXES:
+    if path.suffix.lower() not in TABLE_SUFFIXES and not path.is_dir():
         found = quote(path.suffix) if path.suffix else "no suffix"
         raise ValueError(f"{where} must end in {', '.join(TABLE_SUFFIXES)}, found {found}")
     check_readable(path, "a table")
@@ -174,8 +174,8 @@ def _choose_label(names: list[str], columns: _Columns, where: str) -> str:
         if usual in by_usual_name:
             return by_usual_name[usual]
     raise ValueError(
-        f"{where} has no column called {', '.join(_USUAL_LABELS)}: say which of its columns "
-        f"is the label: {list_some(names)}{_header_hint(names)}"
+        f"{where} has no column called {', '.join(_USUAL_LABELS)}: say (--label) which of its "
+        f"columns is the label: {list_some(names)}{_header_hint(names)}"
     )
 
 

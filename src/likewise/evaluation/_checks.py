@@ -48,6 +48,8 @@ class Problem:
         The fold in which each row is held out; -1 for those that are always trained on.
     id_columns : tuple of str
         Names of the columns that look like row numbers.
+    n_copies : int
+        Rows that are equal to another one, which with groups is in another group.
     """
 
     X: Array
@@ -57,6 +59,7 @@ class Problem:
     tested: BoolArray
     folds: IndexArray
     id_columns: tuple[str, ...]
+    n_copies: int
 
     @property
     def untested_classes(self) -> tuple[str, ...]:
@@ -139,7 +142,8 @@ def check_problem(
         raise ValueError(
             f"n_neighbors is {n_neighbors}, but there are only {len(rows) - largest} training rows."
         )
-    return Problem(rows, codes, units, classes, tested, folds, _id_columns(rows, names))
+    named, n_copies = _id_columns(rows, names), count_copies(rows, units)
+    return Problem(rows, codes, units, classes, tested, folds, named, n_copies)
 
 
 def _encode(given: ArrayLike, name: str, what: str, n_rows: int) -> tuple[Array, IndexArray]:
@@ -187,6 +191,16 @@ def _id_columns(rows: Array, names: Sequence[str] | None) -> tuple[str, ...]:
         for column in range(rows.shape[1])
         if looks_like_row_numbers(rows[:, column])
     )
+
+
+def count_copies(rows: Array, groups: IndexArray | None) -> int:
+    """Return how many rows are equal to another one, which with groups is in another group."""
+    hashes = [hash(row.tobytes()) for row in rows + 0.0]  # where -0.0 is 0.0
+    codes = np.unique(hashes, return_inverse=True)[1]
+    if groups is None:
+        groups = np.arange(len(rows))
+    distinct = np.unique(np.stack([codes, groups]), axis=1)
+    return int((np.bincount(distinct[0])[codes] > 1).sum())
 
 
 def looks_like_row_numbers(values: NDArray[np.floating]) -> bool:

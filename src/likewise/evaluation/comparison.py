@@ -151,6 +151,7 @@ def compare(
         n_untested=int((~problem.tested).sum()),
         untested_classes=problem.untested_classes,
         id_columns=problem.id_columns,
+        n_copies=problem.n_copies,
         n_neighbors=n_neighbors,
         n_repeats=n_repeats,
         n_folds=N_FOLDS,

@@ -65,6 +65,9 @@ class MethodResult:
     n_warned: int = 0
 
 
+_MANY_COPIES = 0.05
+
+
 @dataclass(frozen=True)
 class Comparison:
     """What `compare` found; print it, or read `rows`, `outcome` and `verdict`.
@@ -93,6 +96,8 @@ class Comparison:
         Rows that are not tested, since their class occurs once only (with groups: in one group).
     untested_classes, id_columns : tuple of str
         Their classes, and the names of columns that look like row numbers.
+    n_copies : int
+        Rows that are equal to another one (with groups: to one of another group).
     n_neighbors, n_repeats, n_folds, standardized, n_pairs, random_state
         The settings.
     estimators : mapping of str to estimator
@@ -115,6 +120,7 @@ class Comparison:
     n_untested: int
     untested_classes: tuple[str, ...]
     id_columns: tuple[str, ...]
+    n_copies: int
     n_neighbors: int
     n_repeats: int
     n_folds: int
@@ -148,9 +154,10 @@ class Comparison:
         features = "standardised on each training part" if self.standardized else "raw"
         groups = "" if self.n_groups is None else f", {self.n_groups} groups kept together"
         return (
-            f"{self.n_samples} rows, {self.n_features} features ({features}), {self.n_classes} "
-            f"classes{groups}; {self.n_neighbors}-NN test error and its spread over "
-            f"{self.n_repeats}×{self.n_folds} stratified folds; EER of pairs of test rows"
+            f"{pluralize(self.n_samples, 'row')}, {pluralize(self.n_features, 'feature')} "
+            f"({features}), {self.n_classes} classes{groups}; {self.n_neighbors}-NN test error "
+            f"and its spread over {self.n_repeats}×{self.n_folds} stratified folds; EER of pairs "
+            "of test rows"
         )
 
     @property
@@ -166,6 +173,12 @@ class Comparison:
                 f"Column{'s' if plural else ''} {listed} look{'' if plural else 's'} like row "
                 "numbers, which say nothing about new rows: leave "
                 f"{'them' if plural else 'it'} out."
+            )
+        if self.n_copies > _MANY_COPIES * self.n_samples:
+            notes.append(
+                f"{self.n_copies} of {self.n_samples} rows are equal to another one. Copies in "
+                "training and test parts make errors too low: remove them, or keep them together "
+                "as groups."
             )
         if self.n_untested:
             where, once = "", "once only"
