@@ -1,7 +1,8 @@
 """How good is a metric: neighbours' votes, verification of pairs, and methods side by side."""
 
 from likewise.evaluation.comparison import compare
-from likewise.evaluation.knn_error import KNNError, knn_error
+from likewise.evaluation.knn_error import KNNError, knn_error, leave_one_out_error
+from likewise.evaluation.predictive_error import PredictiveError, predictive_error
 from likewise.evaluation.rank import effective_dimension
 from likewise.evaluation.results import Comparison, MethodResult
 from likewise.evaluation.scoring import PairScorer, pair_scorer
@@ -29,6 +30,7 @@ __all__ = [
     "KNNError",
     "MethodResult",
     "PairScorer",
+    "PredictiveError",
     "RankTest",
     "SignFlipTest",
     "VerificationCurve",
@@ -42,8 +44,10 @@ __all__ = [
     "holm_test",
     "iman_davenport_test",
     "knn_error",
+    "leave_one_out_error",
     "nemenyi_test",
     "pair_scorer",
+    "predictive_error",
     "sign_flip_max_test",
     "verification_curve",
 ]

@@ -12,6 +12,7 @@ from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.text import quote
 from likewise._runtime.validation import (
     at_least,
+    boolean,
     check_finite,
     check_parameters,
     either,
@@ -19,11 +20,12 @@ from likewise._runtime.validation import (
     one_of,
 )
 from likewise.neighbors import nearest, vote
+from likewise.neighbors._vote import Ties, vote_errors
 
 
 @dataclass(frozen=True, eq=False)
 class KNNError:
-    """Share of test rows that their neighbours' vote gets wrong.
+    """Error of the vote of neighbours.
 
     Attributes
     ----------
@@ -49,12 +51,13 @@ def knn_error(
     metric: Any = None,
     n_neighbors: int | Literal["best"] = 3,
     max_neighbors: int = 25,
+    balanced: bool = False,
+    ties: Ties = "shrink",
     n_jobs: int | None = None,
 ) -> KNNError:
     """Return the error of the k nearest neighbours' vote on test rows.
 
-    A tied vote is decided as in the papers: k shrinks until one class alone leads. A test label
-    that no training row has counts as an error.
+    A test label that no training row has counts as an error.
 
     Parameters
     ----------
@@ -68,6 +71,13 @@ def knn_error(
         the test labels, so the error is optimistic and no estimate for new data.
     max_neighbors : int, default=25
         The largest k that "best" tries, if there are as many training rows.
+    balanced : bool, default=False
+        Return the mean of the errors of the classes of `y_test`, so that a small class counts as
+        much as a large one: 1 less `sklearn.metrics.balanced_accuracy_score`. By default it is the
+        share of test rows that are wrong.
+    ties : {"shrink", "first"}, default="shrink"
+        How a tied vote is decided: k shrinks until one class alone leads, as in the paper of LMNN;
+        or for the class that comes first in sorted order, as in scikit-learn.
     n_jobs : int, optional
         Threads; all cores by default.
 
@@ -84,19 +94,62 @@ def knn_error(
     """
     train, labels = _rows_and_labels(X_train, y_train, "train", metric)
     test, truth = _rows_and_labels(X_test, y_test, "test", metric)
-    ks = _numbers_of_neighbors(n_neighbors, max_neighbors, len(train))
+    ks = _numbers_of_neighbors("knn_error", len(train), n_neighbors, max_neighbors, balanced, ties)
     classes, codes = encode_labels(labels)
     if (truth.dtype.kind in "US") != (classes.dtype.kind in "US"):
         raise ValueError(
             f"y_train holds labels such as {quote(classes[0])} and y_test such as "
             f"{quote(truth[0])}, but text is never equal to a number."
         )
-    true_codes = _codes_among(classes, truth)
     _, index = nearest(test, train, int(ks[-1]), n_jobs=n_jobs)
-    neighbors = codes[index]
-    errors = np.array([np.mean(vote(neighbors[:, :k], len(classes))[0] != true_codes) for k in ks])
-    best = int(errors.argmin())
-    return KNNError(float(errors[best]), int(ks[best]), errors)
+    true_codes = _codes_among(classes, truth)
+    options: dict[str, Any] = {"balanced": balanced, "ties": ties}
+    return _best(ks, vote_errors(codes[index], true_codes, len(classes), ks, **options))
+
+
+def leave_one_out_error(
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    metric: Any = None,
+    n_neighbors: int | Literal["best"] = 3,
+    max_neighbors: int = 25,
+    balanced: bool = False,
+    ties: Ties = "shrink",
+    n_jobs: int | None = None,
+) -> KNNError:
+    """Return the error of the vote of each row's k nearest other rows.
+
+    Of a metric that was learned from the same rows it is a training error, and optimistic. It is
+    meant for the choice of parameters, and for distances that are not learned.
+
+    Parameters
+    ----------
+    X, y : array-like
+        Rows and labels. A row that is alone in its class counts as an error.
+    metric, n_neighbors, max_neighbors, balanced, ties, n_jobs
+        As in `knn_error`.
+
+    Returns
+    -------
+    KNNError
+
+    Examples
+    --------
+    >>> from likewise.evaluation import leave_one_out_error
+    >>> leave_one_out_error([[0.0], [1.0], [4.0], [6.0], [9.0]], list("aaabb"), n_neighbors=1).error
+    0.4
+    """
+    rows, labels = _rows_and_labels(X, y, None, metric)
+    if len(rows) < 2:
+        raise ValueError("X has one row, but to leave one out there must be at least two.")
+    ks = _numbers_of_neighbors(
+        "leave_one_out_error", len(rows) - 1, n_neighbors, max_neighbors, balanced, ties
+    )
+    classes, codes = encode_labels(labels)
+    _, index = nearest(rows, rows, int(ks[-1]), exclude_self=True, n_jobs=n_jobs)
+    options: dict[str, Any] = {"balanced": balanced, "ties": ties}
+    return _best(ks, vote_errors(codes[index], codes, len(classes), ks, **options))
 
 
 def predict_by_neighbors(
@@ -109,36 +162,61 @@ def predict_by_neighbors(
     return vote(codes[index], int(codes.max()) + 1)[0]
 
 
-def _rows_and_labels(X: ArrayLike, y: ArrayLike, part: str, metric: Any) -> tuple[Array, Array]:
+def _best(ks: IndexArray, errors: FloatArray) -> KNNError:
+    best = int(errors.argmin())
+    return KNNError(float(errors[best]), int(ks[best]), errors)
+
+
+def _rows_and_labels(
+    X: ArrayLike, y: ArrayLike, part: str | None, metric: Any
+) -> tuple[Array, Array]:
+    X_name, y_name = ("X", "y") if part is None else (f"X_{part}", f"y_{part}")
     rows = np.asarray(X if metric is None else metric.transform(X))
     labels = np.asarray(y)
     if rows.ndim != 2 or labels.shape != rows.shape[:1] or len(rows) == 0:
         raise ValueError(
-            f"X_{part} and y_{part} have shapes {rows.shape} and {labels.shape}, "
+            f"{X_name} and {y_name} have shapes {rows.shape} and {labels.shape}, "
             "but there must be at least one row and one label for each."
         )
     if rows.dtype.kind != "f":
         rows = rows.astype(np.float64)
-    check_finite(rows, f"X_{part}")
+    check_finite(rows, X_name)
     return rows, labels
 
 
 def _numbers_of_neighbors(
-    n_neighbors: int | Literal["best"], max_neighbors: int, n_train: int
+    owner: str,
+    n_candidates: int,
+    n_neighbors: int | Literal["best"],
+    max_neighbors: int,
+    balanced: bool,
+    ties: Ties,
 ) -> IndexArray:
     check_parameters(
-        "knn_error",
-        {"n_neighbors": n_neighbors, "max_neighbors": max_neighbors},
-        {"n_neighbors": either(at_least(1), one_of("best")), "max_neighbors": at_least(1)},
+        owner,
+        {
+            "n_neighbors": n_neighbors,
+            "max_neighbors": max_neighbors,
+            "balanced": balanced,
+            "ties": ties,
+        },
+        {
+            "n_neighbors": either(at_least(1), one_of("best")),
+            "max_neighbors": at_least(1),
+            "balanced": boolean(),
+            "ties": one_of("shrink", "first"),
+        },
     )
     if n_neighbors == "best":
-        return np.arange(1, min(max_neighbors, n_train) + 1)
-    if n_neighbors > n_train:
-        raise ValueError(f"n_neighbors is {n_neighbors}, but there are {n_train} training rows.")
+        return np.arange(1, min(max_neighbors, n_candidates) + 1)
+    if n_neighbors > n_candidates:
+        rows = "other rows" if owner == "leave_one_out_error" else "training rows"
+        raise ValueError(f"n_neighbors is {n_neighbors}, but there are {n_candidates} {rows}.")
     return np.array([n_neighbors])
 
 
 def _codes_among(classes: Array, labels: Array) -> IndexArray:
-    """Return each label's position in sorted `classes`, -1 where it is not there."""
+    """Return each label's position in sorted `classes`; further labels have negative numbers."""
     place = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
-    return np.where(classes[place] == labels, place, -1)
+    _, number = np.unique(labels, return_inverse=True)
+    return np.where(classes[place] == labels, place, -1 - number)

@@ -19,7 +19,8 @@ from likewise._runtime.validation import (
     one_of,
 )
 from likewise.constraints import Pairs, as_pairs
-from likewise.neighbors import nearest, vote
+from likewise.neighbors import nearest
+from likewise.neighbors._vote import vote_errors
 from likewise.online._metric_learner import OnlineMetricLearner
 from likewise.online._pair_checks import scaled_differences
 from likewise.online._pair_state import GramCache, learn_differences
@@ -165,7 +166,6 @@ def _best_n_neighbors(
     """Return the best leave-one-out accuracy of 1 to 25 neighbours, and their number."""
     most = min(_MAX_NEIGHBORS, len(samples) - 1)
     _, index = nearest(samples, samples, most, exclude_self=True, n_jobs=n_jobs)
-    labels = codes[index]
-    accuracies = [np.mean(vote(labels[:, :k], n_classes)[0] == codes) for k in range(1, most + 1)]
-    best = int(np.argmax(accuracies))
-    return float(accuracies[best]), best + 1
+    errors = vote_errors(codes[index], codes, n_classes, np.arange(1, most + 1))
+    best = int(errors.argmin())
+    return 1 - float(errors[best]), best + 1
