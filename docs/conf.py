@@ -23,6 +23,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "mathml",
     "registry",
+    "results",
 ]
 exclude_patterns = ["_build"]
 templates_path = ["_templates"]

@@ -4,6 +4,7 @@ import doctest
 import importlib
 import importlib.util
 import inspect
+import json
 import re
 import sys
 import tomllib
@@ -16,6 +17,7 @@ import likewise as lw
 from likewise import base, datasets, evaluation, testing
 from likewise.base import NeighborVoter
 from likewise.cli import main
+from likewise.experiments import EXPERIMENTS
 from likewise.methods import METHODS
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -31,6 +33,7 @@ MODULES = [
     "likewise.constraints",
     "likewise.datasets",
     "likewise.evaluation",
+    "likewise.experiments",
     "likewise.neighbors",
     "likewise.online.river",
     "likewise.statistics",
@@ -171,6 +174,21 @@ def test_every_data_set_is_named(monkeypatch):
     monkeypatch.delenv("LIKEWISE_DATA", raising=False)
     words = set(re.findall(r"\w+", TEXT["guide/datasets.rst"]))
     assert not set(datasets.names()) - words
+
+
+def test_every_experiment_has_results_on_a_page():
+    pages = "".join(text for page, text in TEXT.items() if page.startswith("results/"))
+    assert re.findall(r"^\.\. reproduced:: (\S+)$", pages, re.MULTILINE) == list(EXPERIMENTS)
+    for name, experiment in EXPERIMENTS.items():
+        results = json.loads((DOCS / "results" / f"{name}.json").read_text(encoding="utf-8"))
+        assert results["protocol"] == experiment.protocol
+        assert {(c["dataset"], c["method"]) for c in results["cells"]} >= {
+            (dataset, method)
+            for dataset in experiment.full.datasets
+            for method in experiment.full.methods
+        }
+        for figure in results["figures"]:
+            assert (DOCS / "results" / f"{figure['name']}.svg").exists()
 
 
 def test_every_check_of_the_contract_is_named():

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from likewise import energy as energy
     from likewise import evaluation as evaluation
     from likewise import exceptions as exceptions
+    from likewise import experiments as experiments
     from likewise import kernels as kernels
     from likewise import knn as knn
     from likewise import losses as losses
@@ -111,6 +112,7 @@ else:
             "energy",
             "evaluation",
             "exceptions",
+            "experiments",
             "kernels",
             "knn",
             "losses",

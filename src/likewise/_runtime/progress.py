@@ -46,10 +46,19 @@ class TimeLeft:
         The largest number of iterations.
     clock : callable
         Returns seconds.
+    exact : bool
+        Whether there will be exactly `total` iterations: then their time is known from the first
+        one on.
     """
 
-    def __init__(self, total: int | None, clock: Callable[[], float] = time.monotonic) -> None:
-        self.total, self.clock = total, clock
+    def __init__(
+        self,
+        total: int | None,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        exact: bool = False,
+    ) -> None:
+        self.total, self.clock, self.exact = total, clock, exact
         self.start = clock()
         self._done, self._reported = 0, self.start
         self._points: list[tuple[float, float]] = []
@@ -67,7 +76,7 @@ class TimeLeft:
     def estimate(self) -> float | None:
         """Return the seconds left, or None if they are not known."""
         left = self._until_tolerance()
-        if left < math.inf or 2 * self._done >= (self.total or math.inf):
+        if left < math.inf or self.exact or 2 * self._done >= (self.total or math.inf):
             left = min(left, self._until_limit())  # early on, most fits end before the limit
         return max(0.0, left - (self.clock() - self._reported)) if left < math.inf else None
 
@@ -94,9 +103,9 @@ class TimeLeft:
 class _Work:
     """What is shown of one piece of work."""
 
-    def __init__(self, title: str, total: int | None) -> None:
+    def __init__(self, title: str, total: int | None, exact: bool) -> None:
         self.title, self.total, self.done, self.numbers = title, total, 0, ""
-        self.time_left = TimeLeft(total)
+        self.time_left = TimeLeft(total, exact=exact)
         self.moved: Callable[[int], None] = lambda done: None
 
     def report(self, done: int, excess: float | None = None, **numbers: float) -> None:
@@ -122,18 +131,20 @@ class _Work:
 
 
 @contextmanager
-def progress(title: str, total: int | None, *, shown: bool) -> Iterator[Report]:
+def progress(
+    title: str, total: int | None, *, shown: bool, exact: bool = False
+) -> Iterator[Report]:
     """Yield a function that takes reports, and show them on stderr if `shown`.
 
     A terminal gets a bar. A file, a pipe or a notebook gets a line every few seconds, and one at
     the end. Both have the numbers of the last report (objective …), the time spent, and an estimate
-    of the time left where there is one. `total` is the largest number of iterations, or None for
-    work without iterations.
+    of the time left where there is one. `total` is the largest number of iterations (with `exact`
+    their number), or None for work without iterations.
     """
     if not shown:
         yield _no_report
         return
-    work = _Work(title, total)
+    work = _Work(title, total, exact)
     with _bar(work) if sys.stderr.isatty() else _lines(work):
         yield work.report
 

@@ -55,7 +55,7 @@ def _unfinished_file(folder: Path) -> Iterator[tuple[Path, BinaryIO]]:
         try:
             with open(path, "xb") as file:
                 # Another process may have taken it for an unfinished one before it was locked.
-                if _lock(file) is not False and _is_at(file, path):
+                if lock_file(file) is not False and _is_at(file, path):
                     yield path, file
                     return
         except BaseException:
@@ -71,11 +71,11 @@ def _remove_unfinished(folder: Path) -> None:
                 path.unlink()
             else:
                 with open(path, "rb+") as file:
-                    if _lock(file):
+                    if lock_file(file):
                         path.unlink()
 
 
-def _lock(file: BinaryIO) -> bool | None:
+def lock_file(file: BinaryIO) -> bool | None:
     """Lock a file until it is closed.
 
     Returns False if another process has locked it, and None if files cannot be locked here.

@@ -7,6 +7,7 @@ import click
 from likewise.cli._compare import compare
 from likewise.cli._errors import OneLineGroup
 from likewise.cli._info import info
+from likewise.cli._reproduce import reproduce
 
 __all__ = ["main"]
 
@@ -19,7 +20,7 @@ __all__ = ["main"]
 @click.version_option(package_name="likewise", prog_name="likewise")
 @click.pass_context
 def main(context: click.Context) -> None:
-    """Distance metric learning: compare metrics, describe data and models.
+    """Distance metric learning: compare metrics, describe data and models, reproduce papers.
 
     \b
     Example:
@@ -31,3 +32,4 @@ def main(context: click.Context) -> None:
 
 main.add_command(compare)
 main.add_command(info)
+main.add_command(reproduce)

@@ -1,0 +1,14 @@
+"""All experiments, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from likewise.experiments import pam
+from likewise.experiments._experiment import Experiment
+from likewise.experiments.pola_denoise import POLA_DENOISE
+
+EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
+    {experiment.name: experiment for experiment in (*pam.EXPERIMENTS, POLA_DENOISE)}
+)

@@ -1,0 +1,123 @@
+"""Results as tables of text, and as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of text: one measure, data sets by methods.
+
+    Attributes
+    ----------
+    title : str
+        The measure.
+    heading : tuple of str
+        Headings of the columns.
+    rows : tuple of tuples of str
+        The cells, row by row.
+    """
+
+    title: str
+    heading: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def tables(results: Mapping[str, Any]) -> list[Table]:
+    """Return one table per measure from what the JSON file of an experiment holds.
+
+    A cell has our mean ± its standard error and, where the paper has the number, in parentheses
+    the paper's value ± its standard deviation and the mark.
+    """
+    return [
+        _table(results, measure)
+        for measure in results["measures"]
+        if any(cell["measure"] == measure["name"] for cell in results["cells"])
+    ]
+
+
+def summary_sentence(results: Mapping[str, Any]) -> str:
+    """Return how many cells agree with the paper, in a sentence; empty if it has no numbers."""
+    marks = results["marks"]
+    total = sum(marks.values())
+    if not total:
+        return ""
+    share = (marks["better"] + marks["same"]) / total
+    return (
+        f"Of {total} numbers in the paper {marks['same']} are the same within two standard errors, "
+        f"{marks['better']} better and {marks['worse']} worse: {share:.0%} the same or better."
+    )
+
+
+def markdown(results: Mapping[str, Any]) -> str:
+    """Return the results as a page of Markdown."""
+    lines = [
+        f"# {results['experiment']}: {results['title']}",
+        "",
+        f"{results['paper']}, {results['place']}.",
+        "",
+        results["protocol"],
+        "",
+        *notes(results),
+    ]
+    for table in tables(results):
+        lines += [f"## {table.title}", "", _row(table.heading), _row(["---"] * len(table.heading))]
+        lines += [*map(_row, table.rows), ""]
+    for figure in results["figures"]:
+        lines += [f"![{figure['caption']}]({figure['name']}.svg)", "", figure["caption"], ""]
+    return "\n".join(lines)
+
+
+def notes(results: Mapping[str, Any]) -> list[str]:
+    """Return what is to be known about the numbers, each paragraph followed by an empty line."""
+    paragraphs = [
+        summary_sentence(results),
+        "Cells: ours ± standard error (the paper's ± standard deviation: mark).",
+        *(
+            f"{name}* is a stand-in, which does not count: {what}"
+            for name, what in results["stand_ins"].items()
+        ),
+        *results["reductions"],
+    ]
+    return [line for paragraph in paragraphs if paragraph for line in (paragraph, "")]
+
+
+def _table(results: Mapping[str, Any], measure: Mapping[str, Any]) -> Table:
+    cells = {
+        (cell["dataset"], cell["method"]): cell
+        for cell in results["cells"]
+        if cell["measure"] == measure["name"]
+    }
+    datasets = dict.fromkeys(dataset for dataset, _ in cells)
+    methods = dict.fromkeys(method for _, method in cells)
+    rows = (
+        (
+            f"{dataset}*" if dataset in results["stand_ins"] else dataset,
+            *(_text(cells.get((dataset, method)), measure["decimals"]) for method in methods),
+        )
+        for dataset in datasets
+    )
+    return Table(measure["title"], ("", *methods), tuple(rows))
+
+
+def _text(cell: Mapping[str, Any] | None, decimals: int) -> str:
+    if cell is None:
+        return ""
+    ours = _with_spread(cell["mean"], cell["standard_error"], decimals)
+    if cell["published"] is None:
+        return ours
+    paper = _with_spread(cell["published"], cell["published_deviation"], decimals)
+    return f"{ours} ({paper}: {cell['mark']})" if cell["mark"] else f"{ours} ({paper})"
+
+
+def _with_spread(value: float, spread: float | None, decimals: int) -> str:
+    if spread is None:
+        return f"{value:.{decimals}f}"
+    return f"{value:.{decimals}f} ± {spread:.{decimals}f}"
+
+
+def _row(cells: Any) -> str:
+    return f"| {' | '.join(cells)} |"
