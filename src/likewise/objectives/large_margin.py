@@ -162,6 +162,11 @@ class LargeMargin:
             impostor_weights * (-self.push * impostor_derivatives),
         )
 
+    def lagrangian(self, loss: PairLoss, targets: FloatArray, impostors: FloatArray) -> float:
+        """Return ``margin Σλ + ⟨P + Q, M⟩`` for the derivatives λ of the hinges."""
+        value = loss.targets @ targets + loss.impostors @ impostors
+        return float(value) - self.margin * float(loss.impostors.sum())
+
     def laplacian_product(self, Z: Array, loss: PairLoss) -> Array:
         """Return ``ΛZ``, half the gradient in Z; Λ is the graph Laplacian of the derivatives."""
         targets, impostors = np.flatnonzero(loss.targets), np.flatnonzero(loss.impostors)

@@ -34,7 +34,6 @@ from likewise.batch._kernel_metric import KernelMetric
 from likewise.batch._kernel_space import KernelSpace
 from likewise.batch.lmnn.early_stopping import ErrorRate, ValidationSet, split_validation
 from likewise.batch.lmnn.growing_rank import growing_rank_lbfgs, leading_rows
-from likewise.batch.lmnn.impostors import ImpostorSearch
 from likewise.batch.lmnn.matrix_problem import LMNNMatrixProblem, require_all_components
 from likewise.batch.lmnn.memory import require_memory_for_lmnn
 from likewise.batch.lmnn.preconditioning import CentredData, Preconditioner
@@ -45,7 +44,6 @@ from likewise.constraints import as_triplets
 from likewise.kernels import KERNEL_RULES
 from likewise.metric import canonical_components, canonical_form
 from likewise.neighbors._arguments import ALGORITHMS, Algorithm
-from likewise.objectives import LargeMargin, QuadraticPenalty
 from likewise.solvers import Solution
 
 
@@ -291,9 +289,10 @@ class LMNN(KernelMetric):
         validation: ValidationSet | None = None,
     ) -> Self:
         """Minimise pass by pass; each further pass selects the targets again."""
-        data, selection, L = self._initialise(X, supervision, init, space)
+        data, selection, L, n_components = self._initialise(X, supervision, init, space)
         penalty = penalty_towards(L, self.regularization * float(selection.weights.sum()))
-        n_components, n_iter, kernel_state = len(L), 0, self._space_attributes(space)
+        certified = n_components == X.shape[1]
+        n_iter, kernel_state = 0, self._space_attributes(space)
 
         def attributes(L: Array) -> dict[str, Any]:
             return {**kernel_state, "components_": (L * data.scale).astype(dtype)}
@@ -302,12 +301,12 @@ class LMNN(KernelMetric):
             if pass_number:
                 selection = supervision.select_targets(data.transform(L, self.n_jobs))
             objective = selection.objective(data.X, self.push, self.margin, self.n_jobs)
+            problem = LMNNProblem(objective, selection.search, penalty)
             if self.solver == "projected":
-                problem = LMNNProblem(objective, selection.search, penalty)
                 found, L = self._minimise_in_matrix(problem, L, attributes)
             else:
                 found, L = self._minimise_in_components(
-                    objective, selection.search, penalty, L, data, validation, attributes
+                    problem, L, certified, data, validation, attributes
                 )
             n_iter += found.n_iter
             if found.status == "interrupted":
@@ -320,39 +319,42 @@ class LMNN(KernelMetric):
 
     def _initialise(
         self, X: Array, supervision: Supervision, init: str | Array, space: KernelSpace | None
-    ) -> tuple[CentredData, Selection, Array]:
-        """Return the data at their scale, the targets, and the best multiple of the initial L."""
+    ) -> tuple[CentredData, Selection, Array, int]:
+        """Return the data at their scale, the targets, the initial L and its number of rows.
+
+        L is at its best multiple, and has only its leading rows where others can be added.
+        """
         data = CentredData.from_rows(X)
         L = self._initial_components(data.X, supervision, init, space)
         with progress("LMNN, first search", None, shown=bool(self.verbose)):
             selection = supervision.select_targets(data.transform(L, self.n_jobs))
             data = data.rescaled(self.scale, selection.targets, L, self.n_jobs)  # frees the copy
             objective = selection.objective(data.X, self.push, self.margin, self.n_jobs)
+            n_rows = len(L)
+            if n_rows == X.shape[1] and self.solver != "projected" and not self.regularization:
+                L = leading_rows(L, lambda rows: data.transform(rows, self.n_jobs))
             alpha = best_multiple(objective, selection.search, data.transform(L, self.n_jobs))
-        return data, selection, alpha * L
+        return data, selection, alpha * L, n_rows
 
     def _minimise_in_components(
         self,
-        objective: LargeMargin,
-        search: ImpostorSearch,
-        penalty: QuadraticPenalty | None,
+        problem: LMNNProblem,
         L: Array,
+        certified: bool,
         data: CentredData,
         validation: ValidationSet | None,
         attributes: Callable[[Array], dict[str, Any]],
     ) -> tuple[Solution, Array]:
         """Minimise over L by L-BFGS, in preconditioned coordinates unless there is a penalty."""
-        precondition = Preconditioner.from_pull if penalty is None else Preconditioner.identity
-        X, to_original, from_original = precondition(objective)
+        penalised = problem.penalty is not None
+        precondition = Preconditioner.identity if penalised else Preconditioner.from_pull
+        X, to_original, from_original = precondition(problem.objective)
         error = None
         if validation is not None:
             error = ErrorRate(validation, data, to_original, self.n_neighbors, self.n_jobs)
-        certified = len(L) == L.shape[1]
-        if certified and penalty is None:
-            L = leading_rows(L, lambda rows: data.transform(rows, self.n_jobs))
         found = self._solve(
             growing_rank_lbfgs,
-            LMNNProblem(replace(objective, X=X), search, penalty),
+            LMNNProblem(replace(problem.objective, X=X), problem.search, problem.penalty),
             L @ from_original,
             fitted=lambda x: attributes(x @ to_original),
             tol=self.tol,

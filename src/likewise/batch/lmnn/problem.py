@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -12,7 +14,7 @@ from likewise import neighbors
 from likewise._runtime.arrays import Array, FloatArray
 from likewise.batch.lmnn.impostors import ImpostorSearch, search_without_limit
 from likewise.batch.lmnn.working_set import Evaluation
-from likewise.objectives import GroupedPairs, LargeMargin, QuadraticPenalty
+from likewise.objectives import DualBound, GroupedPairs, LargeMargin, QuadraticPenalty
 
 _SLACK_RANGE = (0.02, 0.3)
 _FIRST_SLACK = 0.1
@@ -44,9 +46,12 @@ class LMNNProblem:
         penalty: QuadraticPenalty | None = None,
     ) -> None:
         self.objective, self.search, self.penalty = objective, search, penalty
-        self._lower_bound = objective.lower_bound(penalty)
         self._slack = _FIRST_SLACK
         self._searched: _Searched | None = None
+
+    @cached_property
+    def _lower_bound(self) -> Callable[[Any, FloatArray, FloatArray], DualBound]:
+        return self.objective.lower_bound(self.penalty)
 
     def smoothed(self, smoothing: float) -> _PenalisedObjective:
         """Return the objective over the working set with smoothed hinges."""
@@ -81,9 +86,12 @@ class LMNNProblem:
         targets, impostors = self._searched.targets, self._searched.impostors
         penalty = 0.0 if self.penalty is None else self.penalty.value(L.T @ L)
         bound = self._lower_bound(objective, targets, impostors)
+        value = replace(objective, smoothing=0.0).loss(targets, impostors).value
+        smoothed = objective.loss(targets, impostors)
         return Evaluation(
-            value=replace(objective, smoothing=0.0).loss(targets, impostors).value + penalty,
-            smoothed=objective.loss(targets, impostors).value + penalty,
+            value=value + penalty,
+            smoothed=smoothed.value + penalty,
+            smoothing_error=value - objective.lagrangian(smoothed, targets, impostors),
             unseen_loss=unseen_loss,
             dual_value=bound.dual_value,
             lower_bound=bound.lower_bound,

@@ -45,6 +45,8 @@ class Evaluation:
         The objective.
     smoothed : float
         The objective with smoothed hinges.
+    smoothing_error : float
+        What `value` exceeds the Lagrangian by, at the dual variables of the smoothed hinges.
     unseen_loss : float
         The part of `smoothed` that the previous working set did not contain.
     dual_value : float
@@ -55,6 +57,7 @@ class Evaluation:
 
     value: float
     smoothed: float
+    smoothing_error: float
     unseen_loss: float
     dual_value: float
     lower_bound: float
@@ -194,8 +197,7 @@ class _State:
                 if self.watcher and self.watcher(self.iteration(current)):
                     return "interrupted"
             decrease = (previous.smoothed - current.smoothed) / max(current.smoothed, 1e-300)
-            excess = current.value - (current.dual_value if self.certified else current.smoothed)
-            smoothing_error = excess / max(current.value, 1e-300)
+            smoothing_error = current.smoothing_error / max(current.value, 1e-300)
             accurate = smoothing_error <= self.tol / 2
             if accurate and not self.certified and decrease <= 0.1 * self.tol:
                 return "converged"
