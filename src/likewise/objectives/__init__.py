@@ -13,6 +13,7 @@ from likewise.objectives.large_margin import (
     GroupedPairs,
     LargeMargin,
     LargeMarginBound,
+    LowerBound,
     PairLoss,
     QuadraticPenalty,
 )
@@ -30,6 +31,7 @@ __all__ = [
     "LargeMargin",
     "LargeMarginBound",
     "LocalMarginObjective",
+    "LowerBound",
     "MCMLObjective",
     "MarginProblem",
     "NCAObjective",

@@ -7,9 +7,8 @@ squared distances only, so the distances of one group may come from several metr
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy.linalg import eigh
@@ -178,9 +177,7 @@ class LargeMargin:
             n_jobs=self.n_jobs,
         )
 
-    def lower_bound(
-        self, penalty: QuadraticPenalty | None = None
-    ) -> Callable[[Any, FloatArray, FloatArray], DualBound]:
+    def lower_bound(self, penalty: QuadraticPenalty | None = None) -> LowerBound:
         """Return the function that bounds this objective, plus a `penalty`, over all metrics."""
         return LargeMarginBound(self.X, self.pull_gradient(), penalty, self.n_jobs)
 
@@ -209,6 +206,21 @@ class DualBound(NamedTuple):
 
     dual_value: float
     lower_bound: float
+
+
+class LowerBound(Protocol):
+    """Bounds an objective from squared distances, over all metrics."""
+
+    def __call__(self, objective: Any, targets: FloatArray, impostors: FloatArray) -> DualBound:
+        """Return the bound from the derivatives of the hinges at these squared distances."""
+
+    def descent_rows(
+        self, objective: Any, targets: FloatArray, impostors: FloatArray, L: Array
+    ) -> tuple[list[Array], float]:
+        """Return rows R with ``RᵀR = [-G]₊`` for the gradient G in M, and the pull of them all.
+
+        There is an R for every metric.
+        """
 
 
 class QuadraticPenalty(NamedTuple):
@@ -270,16 +282,33 @@ class LargeMarginBound:
         self, objective: LargeMargin, targets: FloatArray, impostors: FloatArray
     ) -> DualBound:
         """Return the bound from the derivatives of the hinges at these squared distances."""
+        dual_value, Q = self._push(objective, targets, impostors)
+        if self.penalty is not None:
+            return self._with_penalty(self.penalty, dual_value, Q)
+        return scaled_to_feasible(dual_value, self.min_eigenvalue(Q))
+
+    def descent_rows(
+        self, objective: LargeMargin, targets: FloatArray, impostors: FloatArray, L: Array
+    ) -> tuple[list[Array], float]:
+        """Return rows R with ``RᵀR = [-G]₊`` for the gradient G in M, and their pull."""
+        _, Q = self._push(objective, targets, impostors)
+        if self.penalty is not None:
+            G = self.pull + Q + self.penalty.gradient(L.T @ L)
+            rows = negative_part(G, np.eye(len(G)))
+        else:
+            rows = self.negative_part(Q)
+        return [rows], self.pull_of(rows)
+
+    def _push(
+        self, objective: LargeMargin, targets: FloatArray, impostors: FloatArray
+    ) -> tuple[float, Array]:
+        """Return ``margin Σλ`` and Q."""
         if self.penalty is None and self._null_space.shape[1]:
             pairs = objective.impostors
             kept = self.in_pull_range(pairs.rows, pairs.cols)
             objective, impostors = replace(objective, impostors=pairs.select(kept)), impostors[kept]
         push = objective.loss(targets, impostors, pull=0.0)
-        dual_value = -objective.margin * float(push.impostors.sum())
-        Q = objective.gradient_in_matrix(push)
-        if self.penalty is not None:
-            return self._with_penalty(self.penalty, dual_value, Q)
-        return scaled_to_feasible(dual_value, self.min_eigenvalue(Q))
+        return -objective.margin * float(push.impostors.sum()), objective.gradient_in_matrix(push)
 
     def _with_penalty(self, penalty: QuadraticPenalty, dual_value: float, Q: Array) -> DualBound:
         def bound(s: float) -> float:
@@ -298,6 +327,14 @@ class LargeMarginBound:
         whitened = self._pull_whitening.T @ Q @ self._pull_whitening
         return float(eigh(whitened, eigvals_only=True)[0])
 
+    def negative_part(self, Q: Array) -> Array:
+        """Return R with ``RᵀR = [-(P + Q)]₊``, in coordinates in which P is the identity."""
+        return negative_part(self.pull + Q, self._pull_whitening)
+
+    def pull_of(self, rows: Array) -> float:
+        """Return ``⟨P, RᵀR⟩``."""
+        return float(np.vdot(rows @ self.pull, rows))
+
     def in_pull_range(self, rows: IndexArray, cols: IndexArray) -> BoolArray:
         """Return which pairs do not differ in the null space of P.
 
@@ -308,6 +345,13 @@ class LargeMarginBound:
             return np.ones(len(rows), dtype=bool)
         sqdist = _loops.pair_sqdist(self._null_coordinates, rows, cols, n_jobs=self.n_jobs)
         return sqdist <= self._null_tolerance
+
+
+def negative_part(G: Array, axes: Array) -> Array:
+    """Return rows R with ``RᵀR = axes [-axesᵀ G axes]₊ axesᵀ``."""
+    values, vectors = eigh(axes.T @ G @ axes)
+    negative = values < 0
+    return np.asarray(np.sqrt(-values[negative])[:, None] * (axes @ vectors[:, negative]).T)
 
 
 def scaled_to_feasible(dual_value: float, min_eigenvalue: float) -> DualBound:

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import rosen, rosen_der
 
-from likewise.batch.lmnn.working_set import Evaluation, LBFGSMemory, Point, working_set_lbfgs
+from likewise.batch.lmnn.lbfgs_memory import LBFGSMemory, Point
+from likewise.batch.lmnn.working_set import Evaluation, working_set_lbfgs
 from likewise.losses import SmoothedHinge
 
 
@@ -45,7 +46,10 @@ class Median:
             return None
         value = np.abs(x[0] - self.points).sum()
         smoothed = self.smoothed(smoothing).value_and_gradient(x)[0]
-        return Evaluation(value, smoothed, 0.0, self.minimum, self.minimum)
+        loss, difference = SmoothedHinge(smoothing), x[0] - self.points
+        multipliers = loss.derivative(difference) - loss.derivative(-difference)
+        error = value - multipliers @ difference
+        return Evaluation(value, smoothed, error, 0.0, self.minimum, self.minimum)
 
     def smoothed(self, smoothing):
         points = self.points
@@ -58,6 +62,9 @@ class Median:
                 return float(value), np.array([derivative.sum()])
 
         return Smoothed()
+
+    def descent_path(self, x, smoothing):
+        return None
 
 
 @pytest.fixture

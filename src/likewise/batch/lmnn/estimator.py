@@ -33,13 +33,14 @@ from likewise.batch._initialisation import checked_init, init_rule, initial_comp
 from likewise.batch._kernel_metric import KernelMetric
 from likewise.batch._kernel_space import KernelSpace
 from likewise.batch.lmnn.early_stopping import ErrorRate, ValidationSet, split_validation
-from likewise.batch.lmnn.growing_rank import growing_rank_lbfgs, leading_rows
+from likewise.batch.lmnn.growing_rank import leading_rows
 from likewise.batch.lmnn.matrix_problem import LMNNMatrixProblem, require_all_components
 from likewise.batch.lmnn.memory import require_memory_for_lmnn
 from likewise.batch.lmnn.preconditioning import CentredData, Preconditioner
 from likewise.batch.lmnn.problem import LMNNProblem, best_multiple, penalty_towards
 from likewise.batch.lmnn.projected_subgradient import projected_subgradient
 from likewise.batch.lmnn.targets import LabelSupervision, Selection, Supervision, TripletSupervision
+from likewise.batch.lmnn.working_set import working_set_lbfgs
 from likewise.constraints import as_triplets
 from likewise.kernels import KERNEL_RULES
 from likewise.metric import canonical_components, canonical_form
@@ -353,7 +354,7 @@ class LMNN(KernelMetric):
         if validation is not None:
             error = ErrorRate(validation, data, to_original, self.n_neighbors, self.n_jobs)
         found = self._solve(
-            growing_rank_lbfgs,
+            working_set_lbfgs,
             LMNNProblem(replace(problem.objective, X=X), problem.search, problem.penalty),
             L @ from_original,
             fitted=lambda x: attributes(x @ to_original),

@@ -39,7 +39,8 @@ def require_memory_for_lmnn(
     n_samples, n_columns = X.shape
     components = _COMPONENT_COPIES * n_metrics + count_sums(n_samples, (n_components, n_columns))
     matrices = _SQUARE_MATRICES * n_metrics + count_sums(n_samples, (n_columns, n_columns))
-    entries = n_columns * (components * n_components + matrices * n_columns)
+    n_directions = min(n_columns, n_samples)  # that the data span
+    entries = n_directions * (components * n_components + matrices * n_columns)
     data = X.size * (_DATA_COPIES * X.itemsize * n_metrics + 8)
     metrics = f" with {n_metrics} metrics" if n_metrics > 1 else ""
     columns = "directions" if in_feature_space else "features"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from likewise.objectives.large_margin import (
     GroupedPairs,
     LargeMargin,
     LargeMarginBound,
+    LowerBound,
     PairLoss,
     QuadraticPenalty,
     scaled_to_feasible,
@@ -70,9 +71,7 @@ class MultiMetricLargeMargin(LargeMargin):
         ]
         return loss.value, np.stack(gradients)
 
-    def lower_bound(
-        self, penalty: QuadraticPenalty | None = None
-    ) -> Callable[[Any, FloatArray, FloatArray], DualBound]:
+    def lower_bound(self, penalty: QuadraticPenalty | None = None) -> LowerBound:
         """Return the function that bounds this objective over all metrics of the clusters."""
         if penalty is not None:
             raise NotImplementedError("Several metrics have no penalty.")
@@ -171,6 +170,28 @@ class MultiMetricLargeMarginBound:
         self, objective: MultiMetricLargeMargin, targets: FloatArray, impostors: FloatArray
     ) -> DualBound:
         """Return the bound from the derivatives of the hinges at these squared distances."""
+        dual_value, gradients = self._push(objective, targets, impostors)
+        return scaled_to_feasible(
+            dual_value,
+            min(bound.min_eigenvalue(Q) for bound, Q in zip(self._bounds, gradients, strict=True)),
+        )
+
+    def descent_rows(
+        self,
+        objective: MultiMetricLargeMargin,
+        targets: FloatArray,
+        impostors: FloatArray,
+        L: Array,
+    ) -> tuple[list[Array], float]:
+        """Return rows with ``RᵀR = [-G]₊`` for the gradient G of every cluster, and their pull."""
+        _, gradients = self._push(objective, targets, impostors)
+        rows = [bound.negative_part(Q) for bound, Q in zip(self._bounds, gradients, strict=True)]
+        return rows, sum(bound.pull_of(R) for bound, R in zip(self._bounds, rows, strict=True))
+
+    def _push(
+        self, objective: MultiMetricLargeMargin, targets: FloatArray, impostors: FloatArray
+    ) -> tuple[float, Array]:
+        """Return ``margin Σλ`` and the Q of every cluster."""
         pairs = objective.impostors
         kept = np.empty(len(pairs), dtype=bool)
         for cluster, part in objective.split_by_cluster(pairs.cols):
@@ -178,8 +199,4 @@ class MultiMetricLargeMarginBound:
         objective = replace(objective, impostors=pairs.select(kept))
         push = objective.loss(targets, impostors[kept], pull=0.0)
         dual_value = -objective.margin * float(push.impostors.sum())
-        gradients = objective.gradients_in_matrices(push)
-        return scaled_to_feasible(
-            dual_value,
-            min(bound.min_eigenvalue(Q) for bound, Q in zip(self._bounds, gradients, strict=True)),
-        )
+        return dual_value, objective.gradients_in_matrices(push)

@@ -16,6 +16,8 @@ from likewise.constraints import unit_sqdist
 from likewise.objectives import GroupedPairs, LargeMargin
 
 _RIDGE = 1e-6  # added to the eigenvalues of the pull, relative to their mean
+_UNCERTAIN = 1e-6  # smaller eigenvalues of the pull, relative to their mean, may be rounding errors
+_DEPENDENT = 1e-10  # variance of a combination of standardised features that counts as constant
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,9 +87,9 @@ class Preconditioner(NamedTuple):
 
     Attributes
     ----------
-    X : array of shape (n_samples, n_features)
+    X : array of shape (n_samples, n_directions)
         The data after the change of variables.
-    to_original, from_original : arrays of shape (n_features, n_features)
+    to_original, from_original : arrays of shape (n_directions, n_features) and transposed
         ``L = L_preconditioned @ to_original`` and ``L_preconditioned = L @ from_original``.
     """
 
@@ -103,12 +105,44 @@ class Preconditioner(NamedTuple):
 
     @classmethod
     def from_pull(cls, objective: LargeMargin) -> Preconditioner:
-        """Whiten the gradient of the pull with respect to M."""
-        values, vectors = eigh(objective.pull_gradient())
+        """Whiten the gradient of the pull with respect to M.
+
+        Directions in which the data hardly vary are left out: constant features, and combinations
+        of standardised features that are constant up to rounding. An L with such columns could
+        separate samples by the rounding errors of dependent features.
+        """
+        stds = _standard_deviations(objective.X)
+        varying = np.flatnonzero(stds)
+        inverse_stds = 1 / stds[varying]
+        pull = objective.pull_gradient()[np.ix_(varying, varying)]
+        values, vectors = eigh(pull * inverse_stds * inverse_stds[:, None])
         values = np.maximum(values, 0)
         if not values.any():
             return cls.identity(objective)
+        small = values <= _UNCERTAIN * values.mean()
+        if small.any():
+            axes = vectors[:, small] * inverse_stds[:, None]
+            rows = map_rows(objective.X[:, varying], axes.T, objective.n_jobs)
+            rows = rows - rows.mean(axis=0, dtype=np.float64)
+            variances, rotation = eigh(rows.T @ rows / len(rows))
+            vectors[:, small] = vectors[:, small] @ rotation
+            kept = ~small
+            kept[small] = variances > _DEPENDENT
+            values, vectors = values[kept], vectors[:, kept]
         factors = 1 / np.sqrt(values / values.mean() + _RIDGE)
-        to_original = factors[:, None] * vectors.T
+        n_features = objective.X.shape[1]
+        to_original = np.zeros((len(values), n_features))
+        from_original = np.zeros((n_features, len(values)))
+        to_original[:, varying] = factors[:, None] * vectors.T * inverse_stds
+        from_original[varying] = vectors / factors * stds[varying, None]
         X = map_rows(objective.X, to_original, objective.n_jobs)
-        return cls(X, to_original, vectors / factors)
+        return cls(X, to_original, from_original)
+
+
+def _standard_deviations(X: Array) -> Array:
+    """Return those of the features, 0 where they are within the rounding error."""
+    means = X.mean(axis=0, dtype=np.float64)
+    squares = np.einsum("ij,ij->j", X, X, dtype=np.float64) / max(1, len(X))
+    stds = np.sqrt(np.maximum(squares - means**2, 0))
+    stds[stds <= np.sqrt(squares) * np.finfo(X.dtype).eps] = 0.0
+    return np.asarray(stds)

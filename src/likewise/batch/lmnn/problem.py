@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 
 from likewise import neighbors
 from likewise._runtime.arrays import Array, FloatArray
+from likewise.batch.lmnn.growing_rank import with_added_rows
 from likewise.batch.lmnn.impostors import ImpostorSearch, search_without_limit
 from likewise.batch.lmnn.working_set import Evaluation
-from likewise.objectives import DualBound, GroupedPairs, LargeMargin, QuadraticPenalty
+from likewise.objectives import GroupedPairs, LargeMargin, LowerBound, QuadraticPenalty
 
 _SLACK_RANGE = (0.02, 0.3)
 _FIRST_SLACK = 0.1
@@ -50,7 +51,7 @@ class LMNNProblem:
         self._searched: _Searched | None = None
 
     @cached_property
-    def _lower_bound(self) -> Callable[[Any, FloatArray, FloatArray], DualBound]:
+    def _lower_bound(self) -> LowerBound:
         return self.objective.lower_bound(self.penalty)
 
     def smoothed(self, smoothing: float) -> _PenalisedObjective:
@@ -95,6 +96,26 @@ class LMNNProblem:
             unseen_loss=unseen_loss,
             dual_value=bound.dual_value,
             lower_bound=bound.lower_bound,
+        )
+
+    def descent_path(self, L: Array, smoothing: float) -> Callable[[float], Array] | None:
+        """Return the L of ``M + t² [-G]₊`` as a function of t, for the gradient G in M.
+
+        None if G is positive semidefinite. The unit of t is such that a pull of the size of the
+        objective is added at t = 1.
+        """
+        objective = replace(self.objective, smoothing=smoothing)
+        Z = objective.transform(L)
+        targets = objective.sqdist(Z, objective.targets)
+        impostors = objective.sqdist(Z, objective.impostors)
+        rows, pull = self._lower_bound.descent_rows(objective, targets, impostors, L)
+        if not pull > 0:
+            return None
+        unit = np.sqrt(objective.loss(targets, impostors).value / pull)
+        if L.ndim == 2:
+            return lambda t: with_added_rows(L, t * unit * rows[0])
+        return lambda t: np.stack(
+            [with_added_rows(*pair) for pair in zip(L, [t * unit * R for R in rows], strict=True)]
         )
 
     def _search(self, Z: Array, targets: FloatArray) -> tuple[GroupedPairs, FloatArray] | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -11,6 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from likewise._runtime.arrays import Array
+from likewise.batch.lmnn.lbfgs_memory import LBFGSMemory, Point
 from likewise.solvers import Smooth, Solution, Status
 from likewise.solvers._protocols import Iteration, Watcher
 
@@ -27,12 +27,8 @@ _UNSEEN_SHARES_FOR_INTERVAL = (
 _INFEASIBILITY_FACTOR = 2.0
 _MAX_BACKTRACKS = 12
 _PATIENCE = 5  # evaluations without a lower validation error
-_EVALUATIONS_FOR_GAP = 6  # in which the gap must decrease where it may have a limit
-
-_ARMIJO = 1e-4
-_WOLFE = 0.9
-_LINE_SEARCH_TRIALS = 25
-_FIRST_STEP = 0.1  # length of a step without curvature information, relative to that of x
+_EVALUATIONS_FOR_GAP = 3  # in which the gap must decrease by a tenth
+_PATH_STEPS = 2.0 ** np.arange(-12, 1)  # tried on a path that leaves a saddle point
 
 
 @dataclass(frozen=True)
@@ -74,6 +70,14 @@ class HingeProblem(Protocol):
         """Return the objective over the working set with smoothed hinges."""
         ...
 
+    def descent_path(self, x: Array, smoothing: float) -> Callable[[float], Array] | None:
+        """Return points t ↦ x(t) from x(0) ≡ x, along which the objective decreases, or None.
+
+        They may have other rows than x: where the rows of x are zero its gradient vanishes, though
+        the objective would decrease. A unit of t is a large step.
+        """
+        ...
+
 
 def working_set_lbfgs(
     problem: HingeProblem,
@@ -83,7 +87,6 @@ def working_set_lbfgs(
     tol: float,
     margin: float = 1.0,
     certified: bool = True,
-    restricted: bool = False,
     smoothing: float = _FIRST_SMOOTHING,
     validation_error: Callable[[Array], float] | None = None,
     watcher: Watcher | None = None,
@@ -93,7 +96,8 @@ def working_set_lbfgs(
     L-BFGS steps are taken on a working set with smoothed hinges. Every few steps all hinges are
     evaluated exactly, which gives the objective, a new working set and a lower bound. If the
     smoothed objective increased, or the working set would be too large, the steps are halved. The
-    smoothing is reduced once it is the main part of the gap between objective and bound.
+    smoothing is reduced once it is the main part of the gap between objective and bound. If the gap
+    does not decrease otherwise, the point may be a saddle point, which a descent path leaves.
 
     Parameters
     ----------
@@ -111,9 +115,6 @@ def working_set_lbfgs(
         Whether the lower bound is one of this problem. If not, converged means that the smoothing
         error is below `tol` and that the last steps lowered the objective by less than a tenth of
         `tol`.
-    restricted : bool
-        Whether the points that can be reached may all be worse than the bound. The solver has then
-        stalled if six exact evaluations did not reduce the gap by a tenth.
     smoothing : float
         The first smoothing, as a share of the margin.
     validation_error : callable, optional
@@ -131,9 +132,7 @@ def working_set_lbfgs(
         all, the start is returned with an unknown value and no gap.
     """
     smoothings = (smoothing * margin, _MIN_SMOOTHING * margin)
-    state = _State(
-        problem, start, max_iter, tol, smoothings, certified, restricted, validation_error, watcher
-    )
+    state = _State(problem, start, max_iter, tol, smoothings, certified, validation_error, watcher)
     try:
         status = state.run()
         if status == "stalled" and validation_error is not None:
@@ -156,19 +155,19 @@ class _State:
         tol: float,
         smoothing: tuple[float, float],
         certified: bool,
-        restricted: bool,
         validation_error: Callable[[Array], float] | None,
         watcher: Watcher | None,
     ) -> None:
         self.problem, self.x = problem, np.array(start, dtype=np.float64)
         self.max_iter, self.tol = max_iter, tol
-        self.certified, self.restricted = certified, restricted
+        self.certified = certified
         self.smoothing, self.min_smoothing = smoothing
         self.validation_error, self.watcher = validation_error, watcher
         self.lowest_error, self.evaluations_since_lowest = np.inf, 0
         self.memory = LBFGSMemory()
         self.n_inner_steps = _INNER_STEPS[0]
         self.n_iter = 0
+        self.checked_for_saddle = 0  # number of exact evaluations at the last check
         self.best, self.best_value, self.lower_bound = self.x, np.nan, -np.inf
         self.last = self.x
         self.evaluated: Array | None = None  # the last point that was evaluated exactly
@@ -201,7 +200,13 @@ class _State:
             accurate = smoothing_error <= self.tol / 2
             if accurate and not self.certified and decrease <= 0.1 * self.tol:
                 return "converged"
-            if (accurate and not moved) or (self.restricted and self.gap_is_stuck()):
+            if self.certified and decrease <= 0.1 * self.tol and self.gap_is_stuck():
+                left = self.leave_saddle(current)
+                if left is not None:
+                    current = left
+                    continue
+                moved = moved and decrease > 1e-3 * self.tol
+            if accurate and not moved:
                 return "stalled"
             if not accurate and (
                 decrease <= self.sufficient_decrease(current, smoothing_error) or not moved
@@ -212,13 +217,40 @@ class _State:
 
     def gap_is_stuck(self) -> bool:
         """Return whether the last exact evaluations hardly reduced the gap."""
-        if len(self.history["objective"]) <= _EVALUATIONS_FOR_GAP:
+        evaluated = len(self.history["objective"])
+        if evaluated - self.checked_for_saddle <= _EVALUATIONS_FOR_GAP:
             return False
         before, now = (
             1 - self.history["lower_bound"][k] / self.history["objective"][k]
             for k in (-1 - _EVALUATIONS_FOR_GAP, -1)
         )
         return now > 0.9 * before
+
+    def leave_saddle(self, current: Evaluation) -> Evaluation | None:
+        """Move along a descent path; return None if that lowers the objective too little."""
+        self.checked_for_saddle = len(self.history["objective"])
+        path = self.problem.descent_path(self.x, self.smoothing)
+        if path is None:
+            return None
+        objective = self.problem.smoothed(self.smoothing)
+        best, lowest = 0.0, (1 - 1e-3 * self.tol) * current.smoothed
+        for t in _PATH_STEPS:
+            value, _ = objective.value_and_gradient(path(t))
+            if value < lowest:
+                best, lowest = t, value
+            elif best:
+                break
+        while best >= _PATH_STEPS[0]:
+            x = path(best)
+            left = self.problem.evaluate_exactly(x, self.smoothing)
+            if left is not None and left.smoothed <= current.smoothed:
+                self.memory.clear()
+                self.n_iter += 1
+                self.x = x
+                self.record(left)
+                return left
+            best /= 2
+        return None
 
     def sufficient_decrease(self, current: Evaluation, smoothing_error: float) -> float:
         """Return the relative decrease below which the smoothing is reduced."""
@@ -313,88 +345,3 @@ class _State:
             gap=float(self.gap(self.best_value)) if np.isfinite(self.best_value) else None,
             history={name: np.asarray(numbers) for name, numbers in self.history.items()},
         )
-
-
-@dataclass(frozen=True)
-class Point:
-    """A point with the value and the gradient of the objective."""
-
-    x: Array
-    value: float
-    gradient: Array
-
-
-class LBFGSMemory:
-    """L-BFGS, one step per call, with a memory that outlives changes of the objective.
-
-    A new working set or less smoothing changes little of the curvature. An empty memory after each
-    change would cost about half of the steps.
-    """
-
-    def __init__(self, size: int = 10) -> None:
-        self._pairs: deque[tuple[Array, Array, float]] = deque(maxlen=size)
-
-    def clear(self) -> None:
-        """Drop all curvature information."""
-        self._pairs.clear()
-
-    def step(self, objective: Smooth, point: Point) -> Point | None:
-        """Return a point with a lower value, or None if the line search finds none."""
-        lower = self._line_search(objective, point) if self._pairs else None
-        if lower is None:
-            self.clear()
-            lower = self._line_search(objective, point)
-        if lower is not None:
-            self._update(lower.x - point.x, lower.gradient - point.gradient)
-        return lower
-
-    def _update(self, step: Array, change: Array) -> None:
-        """Remember a step and the change of the gradient along it."""
-        step, change = step.ravel(), change.ravel()
-        curvature = float(step @ change)
-        if curvature > 1e-10 * float(np.linalg.norm(step)) * float(np.linalg.norm(change)):
-            self._pairs.append((step, change, curvature))
-
-    def _direction(self, gradient: Array) -> Array:
-        """Return minus the approximate inverse Hessian times the gradient (two-loop recursion)."""
-        direction = -gradient.ravel()
-        coefficients = []
-        for step, change, curvature in reversed(self._pairs):
-            coefficients.append(float(step @ direction) / curvature)
-            direction = direction - coefficients[-1] * change
-        if self._pairs:
-            _, change, curvature = self._pairs[-1]
-            direction = direction * (curvature / float(change @ change))
-        for step, change, curvature in self._pairs:
-            coefficient = coefficients.pop() - float(change @ direction) / curvature
-            direction = direction + coefficient * step
-        return direction.reshape(gradient.shape)
-
-    def _line_search(self, objective: Smooth, point: Point) -> Point | None:
-        """Find a step that meets the weak Wolfe conditions by bisection and doubling."""
-        direction = self._direction(point.gradient)
-        derivative = float(np.vdot(direction, point.gradient))
-        if not derivative < 0:
-            return None
-        length, low, high = 1.0, 0.0, np.inf
-        if not self._pairs:
-            norm = float(np.linalg.norm(point.x)) or 1.0
-            length = _FIRST_STEP * norm / float(np.linalg.norm(direction))
-        lower: Point | None = None
-        for _ in range(_LINE_SEARCH_TRIALS):
-            x = point.x + length * direction
-            value, gradient = objective.value_and_gradient(x)
-            if not value <= point.value + _ARMIJO * length * derivative:
-                high = length
-                excess = value - point.value - derivative * length
-                minimiser = 0.0  # of the quadratic through both values
-                if np.isfinite(excess) and excess > 0:
-                    minimiser = -derivative * length**2 / (2 * excess)
-                length = float(np.clip(minimiser, low + 0.1 * (high - low), (low + high) / 2))
-                continue
-            lower = Point(x, value, gradient)
-            if float(np.vdot(direction, gradient)) >= _WOLFE * derivative:
-                return lower
-            low = length
-            length = (low + high) / 2 if high < np.inf else 2 * length
-        return lower
