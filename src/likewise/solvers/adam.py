@@ -101,11 +101,13 @@ def adam(
                 before, x = x, x - step_size * (1 + np.cos(np.pi * fraction)) / 2 * step
             history.append(float(np.mean(values)))
             values.clear()
-            if watcher is not None and watcher(Iteration(number, x.copy(), history[-1])):
+            # An epoch that raised the value by more than tol has not converged, either.
+            change = abs(history[-2] - history[-1]) if number > 1 else np.inf
+            gap = change / (abs(history[-1]) or 1.0)
+            if watcher is not None and watcher(Iteration(number, x.copy(), history[-1], gap)):
                 status = "interrupted"
                 break
-            # An epoch that raised the value by more than tol has not converged, either.
-            if number > 1 and abs(history[-2] - history[-1]) <= tol * abs(history[-1]):
+            if gap <= tol:
                 status = "converged"
                 break
     except KeyboardInterrupt:

@@ -56,6 +56,7 @@ def lbfgs(
     if not np.isfinite(first_value) or not np.isfinite(max_gradient):
         return Solution(run.best.reshape(run.shape), first_value, 1, "failed", max_gradient)
     run.best_value, run.best_gradient = first_value, first_gradient
+    run.first_max_gradient = max_gradient
     run.cached_value = first_value
     run.history.append(first_value)
     try:
@@ -97,6 +98,7 @@ class _Run:
         self.best_value = np.inf
         self.best_gradient = self.best
         self.last_gradient = self.best
+        self.first_max_gradient = 0.0
         self.cached_value: float | None = None  # at the start, where SciPy evaluates again
         self.history: list[float] = []
         self.ended: Status | None = None
@@ -118,10 +120,12 @@ class _Run:
         best = intermediate_result.x.copy(), value, self.last_gradient
         self.best, self.best_value, self.best_gradient = best  # which no interrupt divides
         self.history.append(value)
-        here = Iteration(len(self.history) - 1, self.best.reshape(self.shape).copy(), value)
+        decrease = (before - value) / (max(abs(before), abs(value)) or 1.0)
+        gap = min(decrease, float(np.abs(self.best_gradient).max()) / self.first_max_gradient)
+        here = Iteration(len(self.history) - 1, self.best.reshape(self.shape).copy(), value, gap)
         if self.watcher is not None and self.watcher(here):
             self.ended = "interrupted"
-        elif before - value <= self.tol * max(abs(before), abs(value)):
+        elif decrease <= self.tol:
             self.ended = "converged"
         if self.ended:
             raise StopIteration

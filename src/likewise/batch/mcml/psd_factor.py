@@ -81,7 +81,7 @@ def minimise_on_psd(
     def watch(iteration: Iteration) -> bool:
         nonlocal stopped
         history.append(iteration.value)
-        here = Iteration(len(history) - 1, iteration.x, iteration.value)
+        here = Iteration(len(history) - 1, iteration.x, iteration.value, residual)
         stopped = watcher is not None and watcher(here)
         return stopped
 

@@ -89,7 +89,8 @@ def maximise_on_simplex(
             step = _longest_step(slack, slack_change)
             multiplier, slack = multiplier + step * multiplier_change, slack + step * slack_change
             history.append(value)
-            here = Iteration(len(history) - 1, weights.copy(), value)
+            gap = _relative_gap(value, gradient, weights)
+            here = Iteration(len(history) - 1, weights.copy(), value, gap)
             if watcher is not None and watcher(here):
                 status = "interrupted"
                 break

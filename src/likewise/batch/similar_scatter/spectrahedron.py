@@ -79,7 +79,7 @@ def maximise_on_spectrahedron(
     def watch(iteration: Iteration) -> bool:
         nonlocal stopped
         history.append(-iteration.value)
-        here = Iteration(len(history) - 1, _unit(iteration.x), -iteration.value)
+        here = Iteration(len(history) - 1, _unit(iteration.x), -iteration.value, gap)
         stopped = watcher is not None and watcher(here)
         return stopped
 
