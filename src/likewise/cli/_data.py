@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,7 +20,7 @@ def read_data(
 ) -> tuple[Dataset, Array | None]:
     """Return the data set called `data`, or the table in the file `data`, and its groups."""
     path = Path(data)
-    if path.name == data and path.suffix == "" and (data in names() or not path.exists()):
+    if path.name == data and path.suffix == "" and (data in names() or not os.path.exists(data)):
         for option, given in (("--label", label), ("--groups", groups), ("--drop", drop or None)):
             if given is not None:
                 raise ValueError(

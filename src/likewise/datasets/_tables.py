@@ -87,7 +87,7 @@ def read_table(
     """
     path = Path(path)
     where = quote_path(path)
-    if path.suffix.lower() not in TABLE_SUFFIXES and not path.is_dir():
+    if path.suffix.lower() not in TABLE_SUFFIXES and not os.path.isdir(path):
         found = quote(path.suffix) if path.suffix else "no suffix"
         raise ValueError(f"{where} must end in {', '.join(TABLE_SUFFIXES)}, found {found}")
     check_readable(path, "a table")
