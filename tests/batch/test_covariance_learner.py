@@ -1,5 +1,7 @@
 """Shrinkage and `n_components` of Whitening, RCA and FDA, against scikit-learn's Ledoit–Wolf."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.linalg import eigh
@@ -37,9 +39,11 @@ def test_the_shrunk_covariance_is_inverted(learner, shrinkage, data):
     X, y = data
     rows = X - X.mean(axis=0) if learner is lw.Whitening else class_centred(X, y)
     share = shrinkage
-    if shrinkage == "auto":
+    if shrinkage == "auto" and len(X) < 5 * X.shape[1]:
         share = ledoit_wolf_shrinkage(rows / rows.std(axis=0), assume_centered=True)
         assert 0.01 < share < 0.99
+    elif shrinkage == "auto":
+        share = 0.0
     M = learner(shrinkage=shrinkage).fit(X, y).mahalanobis_matrix()
     size = 1 / np.sqrt(np.outer(rows.var(axis=0), rows.var(axis=0)))  # of each entry of M
     np.testing.assert_allclose(M / size, shrunk_inverse(rows, share) / size, rtol=1e-7, atol=1e-9)
@@ -60,7 +64,7 @@ def test_fda_solves_the_shrunk_eigenproblem(data):
 def test_whitening_keeps_the_principal_components(data):
     X, _ = data
     theirs = PCA(3, whiten=True).fit_transform(StandardScaler().fit_transform(X))
-    ours = lw.Whitening(3).fit_transform(X)
+    ours = lw.Whitening(3, shrinkage=None).fit_transform(X)
     assert ours.shape == (len(X), 3)
     np.testing.assert_allclose(
         np.linalg.norm(ours[1:] - ours[:-1], axis=1) * np.sqrt((len(X) - 1) / len(X)),
@@ -69,14 +73,15 @@ def test_whitening_keeps_the_principal_components(data):
     )
 
 
+@pytest.mark.filterwarnings("ignore::likewise.OverfitWarning")
 @pytest.mark.parametrize("n_components", [5, 6, 7, 8, 9, 10])
 def test_few_rows_lose_no_direction_to_n_components(n_components):
     """Six rows have five directions: whoever asks for more gets them all."""
     X = np.random.default_rng(0).normal(size=(6, 10))
-    some = lw.Whitening(n_components).fit(X)
+    some = lw.Whitening(n_components, shrinkage=None).fit(X)
     assert some.components_.shape == (n_components, 10)
     assert np.linalg.matrix_rank(some.components_) == 5
-    expected = lw.Whitening().fit(X).mahalanobis_matrix()
+    expected = lw.Whitening(shrinkage=None).fit(X).mahalanobis_matrix()
     np.testing.assert_allclose(some.mahalanobis_matrix(), expected, rtol=1e-9, atol=1e-12)
 
 
@@ -100,6 +105,7 @@ def test_rca_keeps_what_varies_most_in_units_of_the_variation_within():
     np.testing.assert_allclose(np.diag(variances), ratios[:2], rtol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::likewise.OverfitWarning")
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_no_shrinkage_is_zero_shrinkage(learner, data):
     X, y = data
@@ -163,3 +169,48 @@ def test_errors(learner, options, message):
     X = np.random.default_rng(0).normal(size=(20, 5))
     with pytest.raises(ValueError, match=message):
         learner(**options).fit(X, np.arange(20) % 4)
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize(
+    ("n_rows", "shrinks"), [(5 * 6 + 3, False), (5 * 6 + 4, False), (29, True)]
+)
+def test_shrinkage_is_automatic_where_samples_are_few(learner, n_rows, shrinks):
+    """Exactly none from five independent samples per feature on, constant features aside."""
+    random = np.random.default_rng(0)
+    y = np.arange(n_rows) % 3
+    X = np.column_stack([random.normal(size=(n_rows, 6)) + y[:, None], np.full(n_rows, 7.0)])
+    automatic, plain = (
+        learner().fit(X, y).components_,
+        learner(shrinkage=None).fit(X, y).components_,
+    )
+    assert (automatic.tobytes() != plain.tobytes()) == shrinks
+
+
+def test_few_similar_pairs_do_not_turn_distances_round():
+    """30 pairs of 60 features: without shrinkage, new similar pairs are not closer."""
+    random = np.random.default_rng(0)
+    means = 1.5 * random.normal(size=(200, 60)) * (np.arange(60) < 20)
+    first, second = means + random.normal(size=(200, 60)), means + random.normal(size=(200, 60))
+    X = np.concatenate([first, second])
+    pairs = np.column_stack([np.arange(30), np.arange(30) + 200])
+    with pytest.warns(lw.OverfitWarning, match=r"RCA\(shrinkage='auto'\) .* shrinkage=0.9"):
+        rca = lw.RCA().fit_pairs(X, pairs, np.ones(30, dtype=bool))
+    similar = rca.pair_distance(first[100:], second[100:])
+    dissimilar = rca.pair_distance(first[100:-1], second[101:])
+    assert np.median(similar) < 0.9 * np.median(dissimilar)
+    with pytest.warns(lw.OverfitWarning, match=r"60 features from 30 independent differences"):
+        lw.RCA(shrinkage=None).fit_pairs(X, pairs, np.ones(30, dtype=bool))
+
+
+@pytest.mark.parametrize(
+    ("learner", "n_warnings"),
+    [(lw.RCA(), 1), (lw.Whitening(), 1), (lw.FDA(), 0), (lw.RCA(shrinkage=0.9), 0)],
+    ids=repr,
+)
+def test_fewer_samples_than_features_are_announced_unless_shrunk_enough(learner, n_warnings):
+    X = np.random.default_rng(0).normal(size=(40, 60))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        learner.fit(X, np.arange(40) % 4)
+    assert [entry.category for entry in caught] == n_warnings * [lw.OverfitWarning]

@@ -38,7 +38,7 @@ def test_chunks_against_the_formula(data):
     X, _ = data
     groups = [[0, 3, 5], [20, 8], [1, 2, 9, 4]]
     expected = by_the_formula(X, groups)
-    M = lw.RCA().fit_chunks(X, groups).mahalanobis_matrix()
+    M = lw.RCA(shrinkage=None).fit_chunks(X, groups).mahalanobis_matrix()
     np.testing.assert_allclose(M, expected, rtol=1e-9)
 
 
@@ -94,9 +94,10 @@ def test_a_shift_changes_nothing(data):
     np.testing.assert_allclose(shifted, M, rtol=1e-7, atol=1e-8 * np.abs(M).max())
 
 
+@pytest.mark.filterwarnings("ignore::likewise.OverfitWarning")
 def test_directions_in_which_no_group_varies_have_no_weight():
     X = np.array([[0.0, 0.0, 1.0], [1.0, 1.0, 1.0], [5.0, 5.0, 3.0], [7.0, 7.0, 3.0]])
-    metric = lw.RCA().fit(X, [0, 0, 1, 1])
+    metric = lw.RCA(shrinkage=None).fit(X, [0, 0, 1, 1])
     assert np.linalg.matrix_rank(metric.components_) == 1
     assert metric.pair_distance([[0.0, 0.0, 0.0]], [[0.0, 0.0, 9.0]]) == 0
     assert metric.pair_distance([[0.0, 0.0, 0.0]], [[1.0, -1.0, 0.0]]) == pytest.approx(
@@ -105,11 +106,14 @@ def test_directions_in_which_no_group_varies_have_no_weight():
     assert metric.pair_distance([[0.0, 0.0, 0.0]], [[1.0, 1.0, 0.0]]) > 0
 
 
+@pytest.mark.filterwarnings("ignore::likewise.OverfitWarning")
 def test_more_features_than_rows_is_finite():
     X = np.random.default_rng(2).normal(size=(8, 20))
-    L = lw.RCA().fit(X, np.repeat([0, 1], 4)).components_
+    y = np.repeat([0, 1], 4)
+    L = lw.RCA(shrinkage=None).fit(X, y).components_
     assert np.isfinite(L).all()
     assert np.linalg.matrix_rank(L) == 6
+    assert np.linalg.matrix_rank(lw.RCA().fit(X, y).components_) == 20
 
 
 def test_very_many_small_groups_are_fast():

@@ -8,7 +8,7 @@ from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
 import likewise as lw
-from likewise.constraints import random_pairs
+from likewise.constraints import Pairs, random_pairs
 
 LEARNERS = [
     lw.PAMetric(),
@@ -19,6 +19,7 @@ LEARNERS = [
     lw.POLA(),
     lw.POLA(kernel="rbf", kernel_params={"gamma": 0.1}),
 ]
+LENGTHS = [("each", 2.0), ("end", 1.4), (7, 2.0)]  # median of the scaled differences
 learners = pytest.mark.parametrize("learner", LEARNERS, ids=repr)
 
 
@@ -42,22 +43,23 @@ def bits(model):
     return [array.tobytes() for array in (model._state.dense(), np.array(model._state.b))]
 
 
-def test_the_scale_is_that_of_the_first_64_pairs():
+@pytest.mark.parametrize(("psd", "length"), LENGTHS)
+def test_the_scale_is_that_of_the_first_64_pairs(psd, length):
     X, index, same = events()
     sqdists = np.square(X[index[:, 0]] - X[index[:, 1]]).sum(axis=1)
     positive = sqdists[sqdists > 0]
-    model = lw.PAMetric()
+    model = lw.PAMetric(psd=psd)
     for i, j in index[:3]:
         model.learn_pair(X[i], X[j], True)
-    assert model.scale_ == pytest.approx(2 / np.median(sqdists[:3]) ** 0.5)
+    assert model.scale_ == pytest.approx(length / np.median(sqdists[:3]) ** 0.5)
     model.partial_fit_pairs(X, index[3:], same[3:])
-    assert model.scale_ == pytest.approx(2 / np.median(positive[:64]) ** 0.5)
+    assert model.scale_ == pytest.approx(length / np.median(positive[:64]) ** 0.5)
     assert lw.PAMetric(scale=0.3).partial_fit_pairs(X, index, same).scale_ == 0.3
 
 
 @pytest.mark.parametrize("d", [5, 60])
-@pytest.mark.parametrize("psd", ["each", "end"])
-def test_equals_a_loop_in_the_units_of_the_data(d, psd):
+@pytest.mark.parametrize(("psd", "length"), LENGTHS[:2])
+def test_equals_a_loop_in_the_units_of_the_data(d, psd, length):
     X, index, same = events(d)
     model = lw.PAMetric(variant="PA", psd=psd)
     M, b, sqdists = np.zeros((d, d)), 0.0, []
@@ -65,7 +67,7 @@ def test_equals_a_loop_in_the_units_of_the_data(d, psd):
         v, y = X[i] - X[j], 1 if similar else -1
         if v.any() and len(sqdists) < 64:
             sqdists.append(v @ v)
-        s = 2 / np.median(sqdists) ** 0.5
+        s = length / np.median(sqdists) ** 0.5
         hinge = max(0.0, 1 - y * (b - v @ M @ v))
         assert model.learn_pair(X[i], X[j], bool(similar)) == pytest.approx(hinge, abs=1e-8)
         if not v.any() and y < 0:
@@ -139,16 +141,28 @@ def test_an_error_changes_nothing(learner):
         np.testing.assert_array_equal(model._state.first_sqdists, before.first_sqdists)
 
 
+@pytest.mark.parametrize("psd", ["each", "end"])
 @pytest.mark.parametrize("n_components", [4, 15, 50])
-@pytest.mark.parametrize("options", [{}, {"C": 0.1}, {"variant": "PA"}, {"variant": "PA-II"}])
-def test_few_mistakes_from_few_to_many_features(n_components, options):
-    """Near the best of a grid of scales; half of the pairs are similar."""
+@pytest.mark.parametrize("options", [{}, {"C": 1.0}, {"variant": "PA"}, {"variant": "PA-II"}])
+def test_few_errors_from_few_to_many_features(n_components, options, psd):
+    """Near the best of a grid of scales on the stream and on new pairs; half are similar."""
     X, y = load_digits(return_X_y=True)
     X = PCA(n_components, whiten=True, random_state=0).fit_transform(X)
-    index, same = random_pairs(y, 2000, random_state=0)
-    order = np.random.default_rng(0).permutation(len(index))
-    stream = X, index[order], same[order]
+    stream, new = (
+        shuffled_pairs(y[rows], n) for rows, n in ((slice(1200), 2000), (slice(1200, None), 1000))
+    )
+    first, second = (X[1200:][new.index[:, side]] for side in (0, 1))
+
+    def error(scale):
+        model = lw.PAMetric(scale=scale, psd=psd, **options).partial_fit_pairs(X[:1200], *stream)
+        wrong = np.mean(model.predict_pairs(first, second) != new.same)
+        return (model.mistakes_ / model.n_events_ + wrong) / 2
+
     grid = (2.0 ** np.arange(-4, 3)) / np.sqrt(2 * n_components)
-    errors = [lw.PAMetric(scale=s, **options).partial_fit_pairs(*stream).mistakes_ for s in grid]
-    found = lw.PAMetric(**options).partial_fit_pairs(*stream).mistakes_
-    assert found <= min(errors) + 0.04 * len(index)
+    assert error("auto") <= min(error(scale) for scale in grid) + 0.04
+
+
+def shuffled_pairs(y, n):
+    pairs = random_pairs(y, n, random_state=0)
+    order = np.random.default_rng(0).permutation(len(pairs))
+    return Pairs(pairs.index[order], pairs.same[order])

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 from likewise._runtime.arrays import Array, IndexArray
 from likewise._runtime.validation import at_least, between, either, none, one_of
 from likewise.base import MetricLearner
+from likewise.base.diagnosis import warn_of_few_samples
 from likewise.batch._scatter import whitener
 
 
@@ -18,11 +19,14 @@ class CovarianceLearner(MetricLearner):
         "shrinkage": either(none(), one_of("auto"), between(0, 1)),
     }
 
+    # Whether shrinkage="auto" beats the Euclidean distance with fewer samples than features.
+    _few_suffice: ClassVar[bool] = False
+
     def __init__(
         self,
         n_components: int | None = None,
         *,
-        shrinkage: float | Literal["auto"] | None = None,
+        shrinkage: float | Literal["auto"] | None = "auto",
     ) -> None:
         self.n_components = n_components
         self.shrinkage = shrinkage
@@ -31,6 +35,9 @@ class CovarianceLearner(MetricLearner):
         self, X: Array, means: Array, groups: IndexArray, n_axes: int | None = None
     ) -> Array:
         """Return the whitening map of the covariance within groups; see `whitener`."""
+        unreliable = not self.shrinkage or (self.shrinkage == "auto" and not self._few_suffice)
+        if unreliable and n_axes is None:
+            warn_of_few_samples(self, len(X) - len(means), X.shape[1])
         return whitener(
             X,
             means,

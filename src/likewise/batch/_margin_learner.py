@@ -21,6 +21,7 @@ from likewise._runtime.validation import (
     positive,
 )
 from likewise.base import fitting
+from likewise.base.diagnosis import diagnosed
 from likewise.batch._kernel_metric import KernelMetric
 from likewise.batch._kernel_space import KernelSpace
 from likewise.cones import Cone, Symmetric
@@ -126,7 +127,7 @@ class MarginLearner(KernelMetric):
         solver, start = self._cone().minimise, self._start(len(matrices))
         found = self._solve(solver, problem, start, fitted, tol=self.tol)
         self.__dict__.update(known)
-        return self._keep_solution(problem, found, factor, X.dtype)
+        return diagnosed(self._keep_solution(problem, found, factor, X.dtype), X, constraints)
 
     def _start(self, n_constraints: int) -> Array | None:
         """Return the multipliers of the last fit, if there are as many constraints as then."""

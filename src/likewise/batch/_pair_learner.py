@@ -19,6 +19,7 @@ from likewise._runtime.validation import (
     none,
 )
 from likewise.base import MetricLearner, fitting
+from likewise.base.diagnosis import diagnosed
 from likewise.constraints import Pairs, as_pairs, random_pairs
 
 _PAIRS_PER_SQUARED_CLASS = 20
@@ -77,7 +78,7 @@ class PairLearner(MetricLearner):
     def _learn_single_threaded(self, X: Array, pairs: Pairs, random: np.random.RandomState) -> Self:
         # Limit BLAS once: limiting it around every small product takes longer than the product.
         with single_threaded_blas():
-            return self._learn(X, pairs, random)
+            return diagnosed(self._learn(X, pairs, random), X, pairs)
 
     def _learn(self, X: Array, pairs: Pairs, random: np.random.RandomState) -> Self:
         raise NotImplementedError

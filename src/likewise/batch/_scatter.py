@@ -22,6 +22,9 @@ _BLOCK_ROWS = 1 << 14
 _MAX_NAMED = 10  # columns in a warning
 _CONSTANT_SPREAD = 1e-20  # of the median spread: a smaller one counts as constant
 _TINY_SPREAD = 1e-6  # of the median spread: a smaller one dominates the metric, with a warning
+# Measured on 14 data sets: with fewer samples per feature, Ledoit–Wolf shrinkage made Whitening,
+# RCA and FDA separate classes better on nearly all of them, and with more it hardly mattered.
+_SAMPLES_PER_FEATURE = 5
 _UNCERTAIN_EIGENVALUE = 1e-8  # of the largest: a smaller one is computed from the rows
 
 
@@ -90,8 +93,8 @@ def whitener(
     groups : int array of shape (n_samples,)
         The group of each sample.
     shrinkage : float, "auto" or None
-        Shrink the correlations towards zero before inversion; ``"auto"`` is the Ledoit–Wolf
-        estimate.
+        Shrink the correlations towards zero before inversion. ``"auto"`` is the Ledoit–Wolf
+        estimate if the samples minus the groups are fewer than five per feature, else none.
     n_axes : int, optional
         Keep that many directions of largest variance; None keeps all.
     n_jobs : int, optional
@@ -151,7 +154,9 @@ def _principal_axes(
     inverse_stds = _inverse_stds(stds, rounding)
     correlation = C * inverse_stds * inverse_stds[:, None]
     if shrinkage == "auto":
-        shrinkage = ledoit_wolf(X, means, groups, correlation, inverse_stds)
+        n_free, n_varying = len(X) - len(means), np.count_nonzero(inverse_stds)
+        few = n_free < _SAMPLES_PER_FEATURE * n_varying
+        shrinkage = ledoit_wolf(X, means, groups, correlation, inverse_stds) if few else 0.0
     if shrinkage:
         # Towards the diagonal, which is 1 (0 for constant features).
         variances = np.diag(np.diag(correlation))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -43,7 +43,8 @@ class FDA(CovarianceLearner):
         Number of directions to keep; None keeps ``min(n_classes - 1, n_features)``, the maximum.
     shrinkage : float, "auto" or None
         Shrink the correlations within classes towards zero before inversion: 1 is all the way, None
-        and 0 are no shrinkage, ``"auto"`` is the Ledoit–Wolf estimate.
+        and 0 are no shrinkage. ``"auto"`` is the Ledoit–Wolf estimate if there are fewer than five
+        independent samples per feature, else none.
 
     Attributes
     ----------
@@ -72,6 +73,8 @@ class FDA(CovarianceLearner):
     >>> lw.FDA().fit(X, y).transform(X).shape
     (150, 2)
     """
+
+    _few_suffice: ClassVar[bool] = True
 
     @fitting
     def fit(self, X: TableLike, y: ArrayLike) -> Self:

@@ -44,7 +44,8 @@ class RCA(CovarianceLearner):
         within groups. None keeps all.
     shrinkage : float, "auto" or None
         Shrink the correlations within groups towards zero before inversion: 1 is all the way, None
-        and 0 are no shrinkage, ``"auto"`` is the Ledoit–Wolf estimate.
+        and 0 are no shrinkage. ``"auto"`` is the Ledoit–Wolf estimate if there are fewer than five
+        independent samples per feature, else none.
 
     Attributes
     ----------
@@ -62,7 +63,7 @@ class RCA(CovarianceLearner):
     >>> X = [[0.0, 0.0], [0.0, 4.0], [9.0, 1.0], [9.5, 3.0]]
     >>> rca = lw.RCA().fit(X, ["a", "a", "b", "b"])
     >>> rca.pair_distance([[0.0, 0.0], [0.0, 0.0]], [[0.0, 4.0], [4.0, 0.0]]).round(1)
-    array([ 2.8, 25.3])
+    array([ 2.5, 22.6])
     >>> rca.fit_chunks(X, [[0, 1], [2, 3]]).fit_pairs(X, [[0, 1], [2, 3]], [True, True])
     RCA()
     """

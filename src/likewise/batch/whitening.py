@@ -26,7 +26,8 @@ class Whitening(CovarianceLearner):
         keeps all.
     shrinkage : float, "auto" or None
         Shrink the correlations of the features towards zero before inversion: 1 is all the way,
-        None and 0 are no shrinkage, ``"auto"`` is the Ledoit–Wolf estimate.
+        None and 0 are no shrinkage. ``"auto"`` is the Ledoit–Wolf estimate if there are fewer than
+        five independent samples per feature, else none.
 
     Attributes
     ----------

@@ -21,6 +21,7 @@ from likewise._runtime.arrays import Array, BoolArray, FloatArray, IndexArray
 from likewise._runtime.threads import single_threaded_blas
 from likewise._runtime.validation import TableLike, check_labelled, check_rows
 from likewise.base import MetricLearner, OnlineLearner, fitting, updating
+from likewise.base.diagnosis import diagnosed_stream
 from likewise.constraints import Pairs, as_pairs, random_pairs
 from likewise.online._components_cache import ComponentsCache
 from likewise.online._history import History, history_entry
@@ -34,12 +35,7 @@ from likewise.online._pair_checks import (
     raise_out_of_range,
     scaled_differences,
 )
-from likewise.online._pair_state import (
-    PairState,
-    Projection,
-    learn_differences,
-    learn_one_pair,
-)
+from likewise.online._pair_state import PairState, Projection, learn_differences, learn_one_pair
 from likewise.online._scale import auto_scale
 
 _CHUNK_VALUES = 1 << 20  # values of the differences that are in memory at a time (measured)
@@ -157,8 +153,7 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
             check_pair_shapes(first, second, self.n_features_in_)
         if state.first_sqdists is not None:
             state = deepcopy(state)
-            sides = np.stack([first, second])
-            state.adapt_scale(*self._squared_lengths(sides, np.array([[0, 1]])))
+            self._adapt_scale(state, np.stack([first, second]), np.array([[0, 1]]))
         loss = self._update_with_one(state, first, second, 1.0 if same else -1.0)
         if loss != loss:
             raise_out_of_range(first - second, state.scale)
@@ -188,8 +183,9 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
         self._check_parameters()
         # The differences show what is not finite: X, which may be large, is not scanned for it.
         X = check_rows(self, X, reset=not hasattr(self, "_state"), finite=not self._linear)
-        self._learn_pairs(X, as_pairs(pairs, same, len(X)))
-        return self
+        checked = as_pairs(pairs, same, len(X))
+        self._learn_pairs(X, checked)
+        return diagnosed_stream(self, X, checked)
 
     @updating
     def partial_fit(self, X: TableLike, y: ArrayLike) -> Self:
@@ -222,11 +218,11 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
         newer = np.repeat(np.arange(n_recent, len(samples)), self.memory)
         older = newer - np.tile(np.arange(self.memory, 0, -1), len(samples) - n_recent)
         newer, older = newer[older >= 0], older[older >= 0]
-        index = np.column_stack([older, newer])
-        self._learn_pairs(samples, Pairs(index, labels[older] == labels[newer]))
+        pairs = Pairs(np.column_stack([older, newer]), labels[older] == labels[newer])
+        self._learn_pairs(samples, pairs)
         self._recent_samples = samples[-self.memory :].copy()
         self._recent_labels = labels[-self.memory :].copy()
-        return self
+        return diagnosed_stream(self, samples, pairs)
 
     @fitting
     def fit(self, X: TableLike, y: ArrayLike) -> Self:
@@ -370,14 +366,13 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
         sign = np.where(pairs.same, 1.0, -1.0)
         losses, records = np.empty(len(pairs)), []
         chunk = max(256, _CHUNK_VALUES // X.shape[1])
-        stride = self.record_every or chunk
-        start = 0
+        stride, start = self.record_every or chunk, 0
         with single_threaded_blas():
             while start < len(pairs):
                 stop = min(start + min(chunk, stride - state.n_events % stride), len(pairs))
                 if state.first_sqdists is not None:
                     stop = start + 1
-                    state.adapt_scale(*self._squared_lengths(X, pairs.index[start:stop]))
+                    self._adapt_scale(state, X, pairs.index[start:stop])
                 part = slice(start, stop)
                 losses[part] = self._update(state, X, pairs.index[part], sign[part], min_loss)
                 if self.record_every and state.n_events % stride == 0:
@@ -387,6 +382,10 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
         self._dtype = X.dtype.name
         self._append_history(records)
         return losses
+
+    def _adapt_scale(self, state: PairState, X: Array, pair: IndexArray) -> None:
+        (sqdist,) = self._squared_lengths(X, pair)
+        state.adapt_scale(float(sqdist), self._projection())
 
     def _append_history(self, records: list[tuple[float, ...]]) -> None:
         if self.record_every:

@@ -18,6 +18,7 @@ from likewise._runtime.validation import (
     one_of,
     positive,
 )
+from likewise.base.diagnosis import diagnosed
 from likewise.constraints import Pairs, random_pairs
 from likewise.online._metric_learner import OnlineMetricLearner
 from likewise.online._pair_state import Projection
@@ -67,7 +68,7 @@ class PAMetric(OnlineMetricLearner):
     scale : "auto" or float
         Factor that X is multiplied by internally, since the margin 1 fixes a scale. "auto" makes
         the median squared distance of the similar pairs 1 in `fit` and `fit_pairs`, and the median
-        distance of the first 64 pairs 2 in a stream.
+        distance of the first 64 pairs in a stream 2, or 1.4 with ``psd="end"``.
     memory : int
         Number of latest samples that each sample given to `partial_fit` is paired with.
     n_pairs : int, optional
@@ -193,7 +194,8 @@ class PAMetric(OnlineMetricLearner):
             if not self.n_iter_:
                 raise
             self._warn_interrupted(self.n_iter_, passes)
-        return self
+            return self
+        return diagnosed(self, X, pairs)
 
     def _initial_model(self, n_features: int) -> tuple[FloatArray, float]:
         if self.init is None:

@@ -20,6 +20,7 @@ from likewise._runtime.validation import (
     positive,
     warn_user,
 )
+from likewise.base.diagnosis import diagnosed
 from likewise.constraints import Pairs
 from likewise.kernels import KERNEL_RULES
 from likewise.online._kernel_learner import KernelMetricLearner
@@ -215,7 +216,7 @@ class POLA(KernelMetricLearner):
                 "separable, or need a larger max_iter or n_iter_no_change.",
                 ConvergenceWarning,
             )
-        return self
+        return self if interrupted else diagnosed(self, X, pairs)
 
     def _update_bound(self, X: Array, pairs: Pairs) -> float:
         """Return R(‖M*‖² + b*²)/β² of the separating model (M, b)/(1 - β)."""

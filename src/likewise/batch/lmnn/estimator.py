@@ -29,6 +29,7 @@ from likewise._runtime.validation import (
     strictly_between,
 )
 from likewise.base import fitting
+from likewise.base.diagnosis import diagnosed
 from likewise.batch._initialisation import checked_init, init_rule, initial_components
 from likewise.batch._kernel_metric import KernelMetric
 from likewise.batch._kernel_space import KernelSpace
@@ -235,8 +236,7 @@ class LMNN(KernelMetric):
 
         Returns
         -------
-        LMNN
-            The fitted metric.
+        self
         """
         X, codes, classes = check_labelled(self, X, y)
         weights = check_weights(anchor_weight, "anchor_weight", len(X))
@@ -271,14 +271,14 @@ class LMNN(KernelMetric):
 
         Returns
         -------
-        LMNN
-            The fitted metric.
+        self
         """
         X = check_rows(self, X, reset=True, min_rows=3)
-        supervision = TripletSupervision(as_triplets(triplets, len(X)), len(X), self.n_jobs)
+        chosen = as_triplets(triplets, len(X))
+        supervision = TripletSupervision(chosen, len(X), self.n_jobs)
         init = self._check_init(len(X), X.shape[1], labelled=False)
         space, rows = self._map_to_space(X, self.budget)
-        return self._learn(rows, supervision, init, space, X.dtype)
+        return diagnosed(self._learn(rows, supervision, init, space, X.dtype), X, chosen)
 
     def _learn(
         self,
