@@ -83,10 +83,12 @@ class POLA(KernelMetricLearner):
         Factor that differences (with a kernel: in feature space) are multiplied by internally,
         since the margin 1 fixes a scale. "auto" makes the median squared length of the similar
         pairs 1 in `fit` and `fit_pairs`, and the median length of the first 64 pairs 2 in a stream.
+    memory : int
+        As in `PAMetric`.
     n_pairs : int, optional
         Number of random pairs that `fit` draws, half of them similar. Default: 40 c (c - 1) for c
         classes.
-    memory, shuffle, record_every, random_state
+    shuffle, record_every, random_state
         As in `PAMetric`.
 
     Attributes
