@@ -6,6 +6,7 @@ from margin_oracles import blobs
 from sklearn.exceptions import ConvergenceWarning
 
 import likewise as lw
+from likewise.objectives import ConstraintMatrices
 from likewise.solvers.margin import _coordinate_ascent, _interior_point, _normal_equations
 from likewise.solvers.margin._run import MarginRun
 
@@ -36,7 +37,7 @@ def interrupt_at(monkeypatch, number):
     monkeypatch.setattr(MarginRun, "record", interrupted)
 
 
-@each
+@pytest.mark.parametrize("name", [name for name in METHODS if name != "LDML"])
 @pytest.mark.parametrize("n_samples", [40, 400])
 def test_an_interrupt_keeps_the_best_metric(name, n_samples, monkeypatch):
     interrupt_at(monkeypatch, 3)
@@ -44,6 +45,23 @@ def test_an_interrupt_keeps_the_best_metric(name, n_samples, monkeypatch):
         model = method(name, tol=1e-9).fit(*blobs(n_samples))
     assert not model.converged_
     assert 1e-9 < model.duality_gap_ < np.inf
+    assert np.isfinite(model.components_).all()
+
+
+def test_an_interrupt_of_the_first_steps_of_ldml_keeps_the_best_metric(monkeypatch):
+    seen, inner = [], ConstraintMatrices.inner
+
+    def interrupted(self, M):
+        seen.append(1)
+        if len(seen) == 6:
+            raise KeyboardInterrupt
+        return inner(self, M)
+
+    monkeypatch.setattr(ConstraintMatrices, "inner", interrupted)
+    with pytest.warns(ConvergenceWarning, match="was interrupted after 1 iteration"):
+        model = method("LDML", tol=1e-9).fit(*blobs(400))
+    assert not model.converged_
+    assert 1e-9 < model.duality_gap_ < 1
     assert np.isfinite(model.components_).all()
 
 

@@ -9,6 +9,7 @@ from likewise.solvers._protocols import Solution, Status, Watcher
 from likewise.solvers.margin._coordinate_ascent import CoordinateAscent, sweep_budget
 from likewise.solvers.margin._newton_steps import NewtonSteps
 from likewise.solvers.margin._normal_equations import MAX_GRAM_SIZE, system_fits
+from likewise.solvers.margin._primal_descent import primal_descent
 from likewise.solvers.margin._run import MarginRun
 from likewise.solvers.margin.problem import (
     ConstraintOperator,
@@ -41,7 +42,8 @@ def interior_point(
     whole problem.
 
     Coordinate ascent on the multipliers runs first, and often reaches the gap in less time. It is
-    also the fallback where Newton's method would need a matrix wider than `MAX_GRAM_SIZE`.
+    also the fallback where Newton's method would need a matrix wider than `MAX_GRAM_SIZE`. For a
+    smooth loss without a cone, L-BFGS in M and b gives the first multipliers.
 
     Parameters
     ----------
@@ -90,6 +92,12 @@ def _solve(run: MarginRun, projection: ProjectionWithJacobian, start: FloatArray
                 f"products, but {MAX_GRAM_SIZE} × {MAX_GRAM_SIZE} is the largest allowed: give "
                 "fewer constraints or fewer features."
             )
+        if not problem.loss.reaches_zero and projection(run.M).is_identity:
+            start, status = primal_descent(run, start)
+            if status == "interrupted":
+                jacobian, q = run.evaluate(start)
+                run.record(start, jacobian.projection, q)
+                return status
         return NewtonSteps(run, np.arange(n), start).solve() or "stalled"
     return _solve_by_subsets(run, start)
 
