@@ -146,7 +146,7 @@ def test_invalid_first_event_leaves_the_learner_unfitted():
 
 
 def test_batch_that_fails_midway_leaves_the_model_unchanged(monkeypatch):
-    monkeypatch.setattr("likewise.online._metric_learner._CHUNK_VALUES", 16)
+    monkeypatch.setattr("likewise.online._pair_checks._CHUNK_VALUES", 16)
     X, pairs, same = data()
     X = np.vstack([X, np.full((1, 3), 1e80)])
     pairs[100] = 0, 40

@@ -126,6 +126,132 @@ def test_batch_converges_to_a_separating_model(gamma, options, beta):
     assert model.n_events_ == model.n_iter_ * len(pairs)
 
 
+def projected_step(M, b, v, y, gamma=0.0):
+    """One step of the paper's Fig. 1, with a full eigendecomposition; also the loss before it."""
+    loss = max(0.0, 1 - y * (b - v @ M @ v))
+    step = loss / (1 + (v @ v) ** 2 + gamma)
+    values, vectors = np.linalg.eigh(M - step * y * np.outer(v, v))
+    return (vectors * np.maximum(values, 0)) @ vectors.T, max(1.0, b + step * y), loss
+
+
+@pytest.mark.parametrize("beta", [0.3, 0.7])
+def test_batch_rule_of_the_paper(beta):
+    """Whole passes of POLA, with updates by any loss, while some pair has a loss above beta."""
+    X, pairs, same, *_ = separable(n=60, d=3)
+    options = {"beta": beta, "scale": 1.0, "max_iter": 5000, "n_iter_no_change": None}
+    model = lw.POLA(update="any", shuffle=False, **options).fit_pairs(X, pairs, same)
+    V, y = X[pairs[:, 0]] - X[pairs[:, 1]], np.where(same, 1, -1)
+    M, b, passes, worst = np.zeros((3, 3)), 0.0, 0, np.inf
+    while worst > beta:
+        for v, sign in zip(V, y, strict=True):
+            if 1 - sign * (b - v @ M @ v) > 0:
+                M, b, _ = projected_step(M, b, v, sign)
+        passes += 1
+        worst = np.maximum(0, 1 - y * (b - np.einsum("nd,de,ne->n", V, M, V))).max()
+    assert (model.n_iter_, model.n_events_) == (passes, passes * len(pairs))
+    np.testing.assert_allclose(model.mahalanobis_matrix(), M, rtol=1e-7, atol=1e-9)
+    assert model.b_ == pytest.approx(b)
+    assert model.converged_
+    assert model.update_bound_ == np.inf
+    assert hinge_losses(model, X, pairs, same).max() <= beta * (1 + 1e-9)
+    kernel = lw.POLA(update="any", kernel="linear", shuffle=False, **options)
+    kernel.fit_pairs(X, pairs, same)
+    assert (kernel.n_iter_, kernel.n_updates_) == (model.n_iter_, model.n_updates_)
+
+
+def test_batch_rule_of_the_paper_on_pairs_that_no_metric_separates():
+    X, pairs, same = stream(n=40)
+    with pytest.warns(ConvergenceWarning, match="with a loss of"):
+        model = lw.POLA(update="any", max_iter=3, random_state=0).fit_pairs(X, pairs, same)
+    assert not model.converged_
+
+
+@pytest.mark.parametrize(
+    "init",
+    ["identity", (np.diag([2.0, 0.5, 1.0]), 4.0), (np.diag([-1.0, 0.5, 1.0]), 1.0), lw.RCA()],
+    ids=["identity", "pair", "not PSD", "metric"],
+)
+def test_initial_model(init):
+    X, pairs, same, *_ = separable(n=60, d=3)
+    if isinstance(init, lw.RCA):
+        init = init.fit(X, np.arange(len(X)) % 3)
+    M, b = np.eye(3), 1.0
+    if isinstance(init, tuple):
+        M, b = np.maximum(init[0], 0), init[1]
+    elif not isinstance(init, str):
+        M = init.mahalanobis_matrix()
+    first = (M, b)
+    model = lw.POLA(init=init, scale=1.0).partial_fit_pairs(X, pairs, same)
+    for (i, j), alike in zip(pairs, same, strict=True):
+        M, b, _ = projected_step(M, b, X[i] - X[j], 1 if alike else -1)
+    np.testing.assert_allclose(model.mahalanobis_matrix(), M, rtol=1e-7, atol=1e-9)
+    assert model.b_ == pytest.approx(b)
+    batch = lw.POLA(init=init, beta=0.5, max_iter=5000, random_state=0).fit_pairs(X, pairs, same)
+    sqnorms = np.square(X[pairs[:, 0]] - X[pairs[:, 1]]).sum(axis=1)
+    s = batch.scale_
+    moved = batch.mahalanobis_matrix() / 0.5 - first[0]
+    distance = np.square(moved).sum() / s**4 + (batch.b_ / 0.5 - first[1]) ** 2
+    bound = (1 + (s**2 * sqnorms.max()) ** 2) * distance / 0.5**2
+    assert batch.update_bound_ == pytest.approx(bound)
+    assert batch.n_updates_ <= batch.update_bound_
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    gamma=st.sampled_from([0.0, 0.5, 10.0]),
+    b=st.floats(1, 20),
+    stretch=st.floats(0, 3),
+)
+@settings(max_examples=60, deadline=None)
+def test_distance_to_a_separating_model_never_grows(seed, gamma, b, stretch):
+    """Eq. (9) and Lemma 3 of the paper, for any initial model, after every pair."""
+    X, pairs, same, M_best, b_best = separable(seed=seed)
+    d = X.shape[1]
+    rng = np.random.default_rng(seed)
+    M = rng.normal(size=(d, d)) * stretch
+    start = (M @ M.T, b)
+    model = lw.POLA(gamma, init=start, scale=1.0)
+    best = np.square(M_best - start[0]).sum() + (b_best - b) ** 2
+    nearest = best
+    for (i, j), alike in zip(pairs[:40], same[:40], strict=True):
+        model.learn_pair(X[i], X[j], alike)
+        M = model._state.dense()
+        distance = np.square(M - M_best).sum() + (model.b_ - b_best) ** 2
+        assert distance <= nearest * (1 + 1e-9) + 1e-9
+        nearest = distance
+        moved = np.square(M - start[0]).sum() + (model.b_ - b) ** 2
+        assert moved <= 4 * best * (1 + 1e-9) + 1e-9, "Lemma 3"
+
+
+def test_lemma_3_from_zero():
+    """As printed: M₁ = 0."""
+    for seed in range(20):
+        X, pairs, same, M, b = separable(seed=seed)
+        model = lw.POLA(scale=1.0).partial_fit_pairs(X, pairs, same)
+        norm = np.square(model._state.dense()).sum() + model.b_**2
+        assert norm <= 4 * (np.square(M).sum() + b**2)
+
+
+def test_init_with_a_kernel_is_refused():
+    X, pairs, same = stream(n=10)
+    with pytest.raises(ValueError, match="with a kernel init must be None"):
+        lw.POLA(kernel="rbf", init="identity").fit_pairs(X, pairs, same)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"update": "all"}, "update='all' is not allowed"),
+        ({"init": "zero"}, "init='zero' is not allowed"),
+        ({"init": (np.eye(2), 1.0)}, r"shape \(2, 2\), but 4 features need \(4, 4\)"),
+    ],
+)
+def test_bad_parameters(options, sentence):
+    X, pairs, same = stream(n=10)
+    with pytest.raises(ValueError, match=sentence):
+        lw.POLA(**options).fit_pairs(X, pairs, same)
+
+
 def test_batch_learns_only_from_losses_above_beta():
     X, pairs, same = stream(n=40)
     model = lw.POLA(beta=0.8, scale=1.0, shuffle=False, max_iter=3)

@@ -6,6 +6,7 @@ from likewise._runtime.lazy import lazy_package
 
 if TYPE_CHECKING:
     from likewise.online.arow import AROW
+    from likewise.online.classifier_tuning import TunedClassifier, tune_classifier
     from likewise.online.cw import CW
     from likewise.online.pa import PA
     from likewise.online.pa_metric import PAMetric
@@ -20,6 +21,7 @@ else:
         __name__,
         {
             "arow": ["AROW"],
+            "classifier_tuning": ["TunedClassifier", "tune_classifier"],
             "cw": ["CW"],
             "pa": ["PA"],
             "pa_metric": ["PAMetric"],
@@ -43,5 +45,7 @@ __all__ = [
     "Perceptron",
     "SecondOrderPerceptron",
     "TunedC",
+    "TunedClassifier",
     "tune_C",
+    "tune_classifier",
 ]

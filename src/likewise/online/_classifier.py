@@ -25,9 +25,11 @@ from likewise._runtime.validation import (
     boolean,
     check_labelled,
     check_rows,
+    either,
+    none,
     one_of,
 )
-from likewise.base import OnlineLearner, fitting, updating
+from likewise.base import fitting, updating
 from likewise.online._classifier_state import (
     ClassifierState,
     learn_samples,
@@ -45,12 +47,13 @@ from likewise.online._samples import (
     samples_in_range,
     without_duplicates,
 )
+from likewise.online._stream_record import StreamRecord
 
 _CHUNK = 32_768  # samples learned at a time
 _CHUNK_BYTES = 2**26  # upper limit of their size, dense and in double precision
 
 
-class OnlineClassifier(ClassifierMixin, OnlineLearner):  # type: ignore[misc]
+class OnlineClassifier(ClassifierMixin, StreamRecord):  # type: ignore[misc]
     """Base class of linear online classifiers.
 
     A subclass defines when and how far it steps (`_step_rule`). One of second order also defines
@@ -62,9 +65,7 @@ class OnlineClassifier(ClassifierMixin, OnlineLearner):  # type: ignore[misc]
     max_iter: int
     shuffle: bool
     random_state: Any
-    classes_: Array
     n_features_in_: int
-    _state: ClassifierState
     _ambiguous_classes: bool
     # Not part of the state: what `learn_one` need not work out again for each sample.
     _code_of: dict[Any, int]
@@ -75,6 +76,7 @@ class OnlineClassifier(ClassifierMixin, OnlineLearner):  # type: ignore[misc]
         "fit_intercept": boolean(),
         "max_iter": at_least(1),
         "shuffle": boolean(),
+        "record_every": either(none(), at_least(1)),
     }
 
     # -- defined by subclasses -------------------------------------------------------------------
@@ -130,13 +132,20 @@ class OnlineClassifier(ClassifierMixin, OnlineLearner):  # type: ignore[misc]
             ready = False
         if not ready or sample.shape != (self.n_features_in_,):
             state, learn, code = self._prepare(sample, y, classes)
-        margin, mistake, updates = learn(sample, code)
+        margin, guess, updates = learn(sample, code)
         if margin != margin:
             raise_sample_out_of_range(sample[None], "x")
         state.n_events += 1
         state.n_updates += updates
-        state.mistakes += mistake
+        if guess == code:
+            state.outcomes[0, code] += 1
+        else:
+            state.mistakes += 1
+            state.outcomes[1, code] += 1
+            state.outcomes[2, guess] += 1
         self._state = state
+        if self.record_every and state.n_events % self.record_every == 0:
+            self._append_history([state.history_entry()])
         return 1.0 - margin if margin < 1.0 else 0.0
 
     @updating
@@ -182,6 +191,7 @@ class OnlineClassifier(ClassifierMixin, OnlineLearner):  # type: ignore[misc]
             X = without_duplicates(X)
         self._state = self._initial_state(X.shape[1], len(classes))
         self._set_classes(classes, ambiguous=False)
+        self.__dict__.pop("_history", None)
         chunk = self._chunk_size(X.shape[1])
         passes = 0
         try:
@@ -189,8 +199,9 @@ class OnlineClassifier(ClassifierMixin, OnlineLearner):  # type: ignore[misc]
                 order = random.permutation(X.shape[0]) if self.shuffle else np.arange(X.shape[0])
                 for start in range(0, len(order), chunk):
                     state = deepcopy(self._state)  # an interrupt leaves the model before the chunk
-                    self._learn(state, X, codes, order[start : start + chunk])
+                    _, records = self._learn(state, X, codes, order[start : start + chunk])
                     self._state = state
+                    self._append_history(records)
                 passes += 1
         except KeyboardInterrupt:
             if not self.n_events_:
@@ -250,12 +261,6 @@ class OnlineClassifier(ClassifierMixin, OnlineLearner):  # type: ignore[misc]
         added = weights[:, self.n_features_in_ :]
         return added[:, 0].copy() if added.size else np.zeros(len(weights))
 
-    @property
-    def cumulative_error_(self) -> float:
-        """Fraction of the samples that were predicted wrongly before the update with them."""
-        state = self._fitted_state()
-        return state.mistakes / max(1, state.n_events)
-
     # -- implementation --------------------------------------------------------------------------
 
     def __sklearn_tags__(self) -> Any:
@@ -265,10 +270,6 @@ class OnlineClassifier(ClassifierMixin, OnlineLearner):  # type: ignore[misc]
 
     def __getstate__(self) -> Any:
         return {name: held for name, held in super().__getstate__().items() if name != "_prepared"}
-
-    def _fitted_state(self) -> ClassifierState:
-        super()._fitted_state()
-        return self._state
 
     def _check_state(self) -> None:
         super()._check_state()
@@ -307,16 +308,22 @@ class OnlineClassifier(ClassifierMixin, OnlineLearner):  # type: ignore[misc]
         codes = label_codes(labels, resolved)
         state = self._state if fitted else self._initial_state(X.shape[1], len(resolved))
         # One sparse chunk with a diagonal Σ is checked before it is learned: no copy is needed.
-        checked_first = is_sparse(X) and X.shape[0] <= _CHUNK and state.covariance.is_diagonal
-        if not checked_first:
+        one_chunk = X.shape[0] <= _CHUNK and not self.record_every
+        if not (is_sparse(X) and one_chunk and state.covariance.is_diagonal):
             state = deepcopy(state)
-        margin = self._learn(state, X, codes)
+        margin, records = self._learn(state, X, codes)
         self._state = state
+        self._append_history(records)
         self._set_classes(resolved, ambiguous)
         return max(0.0, 1.0 - margin)
 
-    def _learn(self, state: ClassifierState, X: Any, codes: IndexArray, order: Any = None) -> float:
-        """Update `state` with samples, in `order` if given; return the last margin before."""
+    def _learn(
+        self, state: ClassifierState, X: Any, codes: IndexArray, order: Any = None
+    ) -> tuple[float, list[tuple[float, ...]]]:
+        """Update `state` with samples, in `order` if given.
+
+        Returns the margin of the last one before its update, and what is to be recorded.
+        """
         n_samples = len(codes) if order is None else len(order)
         rule, top2 = self._step_rule(), self._top2(state)
         is_diagonal = state.covariance.is_diagonal
@@ -325,11 +332,11 @@ class OnlineClassifier(ClassifierMixin, OnlineLearner):  # type: ignore[misc]
             X = without_duplicates(X)
             if order is None and is_diagonal:
                 stride = n_samples  # a part of a sparse matrix would be a copy
-        for start in range(0, n_samples, stride):
-            part = slice(start, start + stride)
-            if order is not None:
-                part = order[part]
-            samples = X if stride >= n_samples and order is None else X[part]
+        start, records = 0, []
+        while start < n_samples:
+            stop = start + self._until_record(state, min(stride, n_samples - start))
+            part = slice(start, stop) if order is None else order[start:stop]
+            samples = X if stop - start == n_samples and order is None else X[part]
             if order is None and (is_sparse(samples) or not is_diagonal):
                 check_range(samples)
             try:
@@ -338,7 +345,10 @@ class OnlineClassifier(ClassifierMixin, OnlineLearner):  # type: ignore[misc]
                 )
             except OutOfRangeError:
                 raise_sample_out_of_range(samples, "X")
-        return float(margins(scores[-1:], codes[part][-1:])[0])
+            if self.record_every and state.n_events % self.record_every == 0:
+                records.append(state.history_entry())
+            start = stop
+        return float(margins(scores[-1:], codes[part][-1:])[0]), records
 
     @staticmethod
     def _chunk_size(n_features: int) -> int:

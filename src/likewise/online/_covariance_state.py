@@ -80,13 +80,12 @@ class CovarianceState(ABC):
     ) -> EventLearner:
         """Return a function that learns from one dense sample, without the cost of a batch."""
 
-        def learn(x: FloatArray, label: int) -> tuple[float, bool, int]:
+        def learn(x: FloatArray, label: int) -> tuple[float, int, int]:
             if not samples_in_range(x):
-                return np.nan, False, 0
+                return np.nan, 0, 0
             labels = np.array([label])
             scores, updates = self.learn(weights, max_sqnorm, x[None], labels, top2, rule)
-            mistake = bool(predicted(scores)[0] != label)
-            return float(margins(scores, labels)[0]), mistake, updates
+            return float(margins(scores, labels)[0]), int(predicted(scores)[0]), updates
 
         return learn
 

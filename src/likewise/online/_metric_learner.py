@@ -24,7 +24,7 @@ from likewise.base import MetricLearner, OnlineLearner, fitting, updating
 from likewise.base.diagnosis import diagnosed_stream
 from likewise.constraints import Pairs, as_pairs, random_pairs
 from likewise.online._components_cache import ComponentsCache
-from likewise.online._history import History, history_entry
+from likewise.online._history import History
 from likewise.online._labels import check_labels
 from likewise.online._large_losses import FixedDifferences, learn_large_losses
 from likewise.online._pair_checks import (
@@ -32,13 +32,18 @@ from likewise.online._pair_checks import (
     check_label_type,
     check_loaded,
     check_pair_shapes,
+    chunk_size,
     raise_out_of_range,
     scaled_differences,
 )
-from likewise.online._pair_state import PairState, Projection, learn_differences, learn_one_pair
+from likewise.online._pair_state import (
+    HISTORY_COLUMNS,
+    PairState,
+    Projection,
+    learn_differences,
+    learn_one_pair,
+)
 from likewise.online._scale import auto_scale
-
-_CHUNK_VALUES = 1 << 20  # values of the differences that are in memory at a time (measured)
 
 
 class OnlineMetricLearner(OnlineLearner, MetricLearner):
@@ -159,7 +164,7 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
             raise_out_of_range(first - second, state.scale)
         self._state = state
         if self.record_every and state.n_events % self.record_every == 0:
-            self._append_history([history_entry(state)])
+            self._append_history([state.history_entry()])
         return loss
 
     @updating
@@ -309,7 +314,8 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
     @property
     def history_(self) -> dict[str, FloatArray]:  # type: ignore[override]
         """What `record_every` has recorded: one array per column."""
-        return self._history.columns()
+        columns = self._history.recorded(len(HISTORY_COLUMNS)).T
+        return dict(zip(HISTORY_COLUMNS, columns, strict=True))
 
     # -- implementation --------------------------------------------------------------------------
 
@@ -365,7 +371,7 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
         state = deepcopy(self._state) if fitted else self._reset(X.shape[1], None)
         sign = np.where(pairs.same, 1.0, -1.0)
         losses, records = np.empty(len(pairs)), []
-        chunk = max(256, _CHUNK_VALUES // X.shape[1])
+        chunk = chunk_size(X.shape[1])
         stride, start = self.record_every or chunk, 0
         with single_threaded_blas():
             while start < len(pairs):
@@ -376,7 +382,7 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
                 part = slice(start, stop)
                 losses[part] = self._update(state, X, pairs.index[part], sign[part], min_loss)
                 if self.record_every and state.n_events % stride == 0:
-                    records.append(history_entry(state))
+                    records.append(state.history_entry())
                 start = stop
         self._state = state
         self._dtype = X.dtype.name

@@ -15,7 +15,14 @@ from likewise._runtime.text import quote
 from likewise._runtime.validation import check_finite
 from likewise.online._components_cache import ComponentsCache
 from likewise.online._history import History
-from likewise.online._pair_state import PairState
+from likewise.online._pair_state import HISTORY_COLUMNS, PairState
+
+_CHUNK_VALUES = 1 << 20  # values of the differences that are in memory at a time (measured)
+
+
+def chunk_size(n_features: int) -> int:
+    """Return the number of pairs whose differences are in memory at a time."""
+    return max(256, _CHUNK_VALUES // n_features)
 
 
 def check_pair_shapes(first: FloatArray, second: FloatArray, n_features: int | None) -> None:
@@ -48,7 +55,8 @@ def check_loaded(learner: Any) -> None:
     if "_recent_samples" in attributes:
         n_recent = len(learner._recent_labels)
         require_array(learner._recent_samples, n_recent, learner.n_features_in_)
-    require(isinstance(attributes.get("_history", History()), History))
+    history = attributes.get("_history", History())
+    require(isinstance(history, History) and history.fits(len(HISTORY_COLUMNS)))
 
 
 def as_bool(same: Any) -> bool:

@@ -35,6 +35,8 @@ _STREAM_LENGTH = 2.0
 _STREAM_LENGTH_UNPROJECTED = 1.4
 _N_SCALE_PAIRS = 64  # pairs of a stream that determine its scale
 
+HISTORY_COLUMNS = ("n_events", "predictive_error", "effective_dimension")
+
 
 @_files.record
 @dataclass
@@ -110,6 +112,16 @@ class PairState:
             self.matrix *= factor
         self.scale = scale
         self.first_sqdists = sqdists if len(sqdists) < _N_SCALE_PAIRS else None
+
+    def history_entry(self) -> tuple[float, ...]:
+        """Return the values of `HISTORY_COLUMNS`.
+
+        The predictive error is the share of pairs predicted wrongly before their update, the
+        effective dimension the number of eigenvalues of M above a millionth of the largest.
+        """
+        values = np.linalg.eigvalsh(self.dense())
+        dimension = np.count_nonzero(values > max(values[-1], 0) * 1e-6)
+        return self.n_events, self.mistakes / self.n_events, float(dimension)
 
     def dense(self) -> FloatArray:
         """Return M as it is, before any constraint is applied."""

@@ -10,7 +10,6 @@ import numpy as np
 from likewise._loops.pairs.types import VARIANTS, StepRule
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.validation import (
-    Rule,
     at_least,
     either,
     non_negative,
@@ -20,6 +19,7 @@ from likewise._runtime.validation import (
 )
 from likewise.base.diagnosis import diagnosed
 from likewise.constraints import Pairs, random_pairs
+from likewise.online._initial_model import INIT_RULE, initial_model
 from likewise.online._metric_learner import OnlineMetricLearner
 from likewise.online._pair_state import Projection
 
@@ -124,15 +124,7 @@ class PAMetric(OnlineMetricLearner):
         "C": positive(),
         "psd": either(one_of("each", "end"), at_least(1)),
         "tolerance": non_negative(),
-        "init": Rule(
-            "None, 'identity', a pair (M, b) or a fitted metric",
-            lambda v: (
-                v is None
-                or (isinstance(v, str) and v == "identity")
-                or (isinstance(v, tuple) and len(v) == 2)
-                or hasattr(v, "mahalanobis_matrix")
-            ),
-        ),
+        "init": INIT_RULE,
         "scale": either(one_of("auto"), positive()),
         "memory": at_least(1),
         "n_pairs": either(none(), at_least(1)),
@@ -198,21 +190,4 @@ class PAMetric(OnlineMetricLearner):
         return diagnosed(self, X, pairs)
 
     def _initial_model(self, n_features: int) -> tuple[FloatArray, float]:
-        if self.init is None:
-            return np.zeros((n_features, n_features)), 0.0
-        if isinstance(self.init, str):
-            return np.eye(n_features), 1.0
-        if isinstance(self.init, tuple):
-            M, b = np.asarray(self.init[0], dtype=np.float64), float(self.init[1])
-        else:
-            M, b = np.asarray(self.init.mahalanobis_matrix()), float(getattr(self.init, "b_", 1.0))
-        if M.shape != (n_features, n_features):
-            raise ValueError(
-                f"init has a matrix of shape {M.shape}, but {n_features} features need "
-                f"({n_features}, {n_features})."
-            )
-        if not np.isfinite(M).all() or not np.isfinite(b):
-            raise ValueError("init holds NaN or infinity, but M and b must be finite.")
-        if not np.allclose(M, M.T, rtol=1e-8, atol=0):
-            raise ValueError("init has a matrix M that is not symmetric, but it must be.")
-        return M.astype(np.float64), b
+        return initial_model(self.init, n_features)

@@ -59,6 +59,9 @@ class PAM(SecondOrderClassifier):
         Number of passes of `fit`. A stream is a single pass.
     shuffle : bool
         Whether each pass of `fit` takes the samples in a new random order.
+    record_every : int, optional
+        Number of samples after which mistakes and F1 scores are written into `history_`. Default:
+        never.
     random_state : int, RandomState or None
         Seed of the random order.
 
@@ -74,6 +77,10 @@ class PAM(SecondOrderClassifier):
         Samples seen, updates of a model, samples predicted wrongly before the update with them.
     cumulative_error_ : float
         ``mistakes_ / n_events_``.
+    f1_ : array of shape (n_classes,)
+        F1 score of each class, of the predictions before the update with each sample.
+    history_ : dict of arrays
+        With `record_every`: n_events, mistakes, predictive_error, and f1 with one column per class.
 
     References
     ----------
@@ -110,6 +117,7 @@ class PAM(SecondOrderClassifier):
         fit_intercept: bool = False,
         max_iter: int = 5,
         shuffle: bool = True,
+        record_every: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.variant = variant
@@ -120,6 +128,7 @@ class PAM(SecondOrderClassifier):
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.shuffle = shuffle
+        self.record_every = record_every
         self.random_state = random_state
 
     def _step_rule(self) -> ClassifierRule:

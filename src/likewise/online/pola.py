@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,6 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from likewise._loops.pairs.types import StepRule
 from likewise._runtime.arrays import Array, FloatArray
+from likewise._runtime.text import quote
+from likewise._runtime.threads import single_threaded_blas
 from likewise._runtime.validation import (
     Rule,
     at_least,
@@ -23,8 +26,10 @@ from likewise._runtime.validation import (
 from likewise.base.diagnosis import diagnosed
 from likewise.constraints import Pairs
 from likewise.kernels import KERNEL_RULES
+from likewise.online._initial_model import INIT_RULE, initial_model
 from likewise.online._kernel_learner import KernelMetricLearner
-from likewise.online._pair_state import Projection
+from likewise.online._pair_checks import chunk_size
+from likewise.online._pair_state import PairState, Projection
 
 _LEAST_DECREASE = 0.01  # of the sum of the losses, in a pass that makes progress
 
@@ -42,13 +47,13 @@ class POLA(KernelMetricLearner):
     :math:`M \leftarrow [M - \tau y\, v v^\top]_+` and
     :math:`b \leftarrow \max(1,\, b + \tau y)`, where :math:`[\cdot]_+` is the nearest positive
     semidefinite matrix. If some (M*, b*) has no loss on any pair, then
-    :math:`\sum \ell^2 \le R\,(\lVert M^* \rVert_F^2 + {b^*}^2)`, where R is the largest
-    denominator of a step.
+    :math:`\sum \ell^2 \le R\,(\lVert M^* - M_1 \rVert_F^2 + (b^* - b_1)^2)`, where (M₁, b₁) is the
+    initial model and R the largest denominator of a step.
 
     `learn_pair` and the ``partial_fit`` methods learn from a stream. `fit` and `fit_pairs` make
-    several passes over the pairs, with updates only by losses above `beta`, until there are none.
-    Then (M, b)/(1 - beta) separates the pairs, and the bound above limits the number of updates in
-    any order of the pairs.
+    several passes over the pairs, until no pair has a loss above `beta`. Then (M, b)/(1 - beta)
+    separates the pairs. If only losses above `beta` cause an update, the bound above limits the
+    number of updates in any order of the pairs.
 
     With a kernel, v is a difference of points in feature space. M is a matrix over an orthonormal
     basis of the differences that caused an update (Gram–Schmidt).
@@ -58,6 +63,9 @@ class POLA(KernelMetricLearner):
     relaxation : float
         γ, added to the denominator of the step: 0 if a metric separates the pairs, larger for
         noisy pairs.
+    init : None, "identity", (M, b) or fitted metric
+        Initial model: M = 0 and b = 0, the Euclidean metric with b = 1, or a given model. With a
+        kernel only None.
     kernel : None, "linear", "rbf", "poly" or callable
         Kernel; None learns over the features. A callable takes two arrays of n and m samples and
         returns their kernel values, an array of shape (n, m).
@@ -72,6 +80,9 @@ class POLA(KernelMetricLearner):
         projected onto the basis, too.
     beta : float
         Loss that `fit` and `fit_pairs` tolerate, between 0 and 1.
+    update : {"large", "any"}
+        Which losses cause an update in `fit` and `fit_pairs`: those above `beta`, or any, as in the
+        paper.
     max_iter : int
         Maximum number of passes of `fit` and `fit_pairs` over the pairs. With ``relaxation=0`` a
         loss above `beta` after the last pass causes a warning. With a larger relaxation, for pairs
@@ -106,7 +117,7 @@ class POLA(KernelMetricLearner):
     converged_ : bool
         Whether no loss exceeds `beta` in the end.
     update_bound_ : float
-        Upper bound of `n_updates_`; infinite unless `converged_`.
+        Upper bound of `n_updates_`; infinite unless `converged_` and ``update="large"``.
 
     References
     ----------
@@ -127,6 +138,7 @@ class POLA(KernelMetricLearner):
 
     _rules: ClassVar = {
         "relaxation": non_negative(),
+        "init": INIT_RULE,
         **KERNEL_RULES,
         "budget": either(none(), at_least(1)),
         "tol": Rule(
@@ -134,6 +146,7 @@ class POLA(KernelMetricLearner):
             lambda v: non_negative().holds(v) and v < 1,
         ),
         "beta": Rule("a number above 0 and below 1", lambda v: positive().holds(v) and v < 1),
+        "update": one_of("large", "any"),
         "max_iter": at_least(1),
         "n_iter_no_change": either(none(), at_least(1)),
         "scale": either(one_of("auto"), positive()),
@@ -148,11 +161,13 @@ class POLA(KernelMetricLearner):
         self,
         relaxation: float = 0.0,
         *,
+        init: Any = None,
         kernel: str | Callable[..., Any] | None = None,
         kernel_params: dict[str, Any] | None = None,
         budget: int | None = None,
         tol: float = 1e-5,
         beta: float = 0.1,
+        update: str = "large",
         max_iter: int = 100,
         n_iter_no_change: int | None = 5,
         scale: str | float = "auto",
@@ -163,11 +178,13 @@ class POLA(KernelMetricLearner):
         random_state: Any = None,
     ) -> None:
         self.relaxation = relaxation
+        self.init = init
         self.kernel = kernel
         self.kernel_params = kernel_params
         self.budget = budget
         self.tol = tol
         self.beta = beta
+        self.update = update
         self.max_iter = max_iter
         self.n_iter_no_change = n_iter_no_change
         self.scale = scale
@@ -186,30 +203,44 @@ class POLA(KernelMetricLearner):
         return "each"
 
     def _initial_model(self, n_features: int) -> tuple[FloatArray, float]:
-        return np.zeros((n_features, n_features)), 0.0
+        return initial_model(self.init, n_features)
+
+    def _initial_state(self, n_features: int, scale: float) -> PairState:
+        if self.kernel is not None and self.init is not None:
+            raise ValueError(
+                f"init={quote(self.init)} is a model over the features, but with a kernel "
+                "init must be None."
+            )
+        return super()._initial_state(n_features, scale)
 
     def _fit_passes(self, X: Array, pairs: Pairs, random: np.random.RandomState) -> Self:
         """Pass over the pairs until none of them has a loss above `beta`."""
         self._state = self._reset(X.shape[1], (X, pairs))
+        start = deepcopy(self._state)
+        min_loss = self.beta if self.update == "large" else 0.0
         worst, settled, interrupted, self.n_iter_ = 0.0, False, False, 0
         least, n_stale, patience = np.inf, 0, self.n_iter_no_change or self.max_iter
         try:
             while self.n_iter_ < self.max_iter and not settled and n_stale < patience:
                 updates = self.n_updates_
-                losses = self._learn_pairs(X, self._ordered(pairs, random), min_loss=self.beta)
+                losses = self._learn_pairs(X, self._ordered(pairs, random), min_loss=min_loss)
+                if self.update == "any":
+                    losses = self._losses(X, pairs)
                 worst, total = float(losses.max(initial=0.0)), float(losses.sum())
                 n_stale = 0 if total < (1 - _LEAST_DECREASE) * least else n_stale + 1
                 least = min(least, total)
                 self.n_iter_ += 1
                 # A pass without updates has evaluated every pair with the final model.
                 settled = self.n_updates_ == updates
+                settled = settled or (self.update == "any" and worst <= self.beta)
         except KeyboardInterrupt:
             if not self.n_iter_:
                 raise
             interrupted = True
             self._warn_interrupted(self.n_iter_, self.max_iter)
         self.converged_ = bool(settled and worst <= self.beta)
-        self.update_bound_ = self._update_bound(X, pairs) if self.converged_ else np.inf
+        bounded = self.converged_ and self.update == "large"
+        self.update_bound_ = self._update_bound(X, pairs, start) if bounded else np.inf
         # With a relaxation, separation is not expected.
         if not self.converged_ and self.relaxation == 0 and not interrupted:
             warn_user(
@@ -220,9 +251,22 @@ class POLA(KernelMetricLearner):
             )
         return self if interrupted else diagnosed(self, X, pairs)
 
-    def _update_bound(self, X: Array, pairs: Pairs) -> float:
-        """Return R(‖M*‖² + b*²)/β² of the separating model (M, b)/(1 - β)."""
+    def _losses(self, X: Array, pairs: Pairs) -> FloatArray:
+        """Return the loss of each pair under the current model."""
+        unchanged, sign = deepcopy(self._state), np.where(pairs.same, 1.0, -1.0)
+        losses, chunk = np.empty(len(pairs)), chunk_size(X.shape[1])
+        with single_threaded_blas():
+            for start in range(0, len(pairs), chunk):
+                part = slice(start, start + chunk)
+                index = pairs.index[part]
+                losses[part] = self._update(unchanged, X, index, sign[part], min_loss=np.inf)
+        return losses
+
+    def _update_bound(self, X: Array, pairs: Pairs, start: PairState) -> float:
+        """Return R(‖M* - M₁‖² + (b* - b₁)²)/β² of the separating model (M, b)/(1 - β)."""
         sqnorms = self._squared_lengths(X, pairs.index)
         R = 1 + (sqnorms.max() * self.scale_**2) ** 2 + self.relaxation
-        model_sqnorm = np.square(self._state.dense()).sum() + self._state.b**2
-        return float(R * model_sqnorm / (self.beta * (1 - self.beta)) ** 2)
+        M, b = self._state.dense() / (1 - self.beta), self._state.b / (1 - self.beta)
+        # A kernel model begins with M = 0 over no directions at all.
+        difference = M if self.kernel is not None else M - start.dense()
+        return float(R * (np.square(difference).sum() + (b - start.b) ** 2) / self.beta**2)

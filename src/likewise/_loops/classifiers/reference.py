@@ -142,21 +142,21 @@ def event_learner(
     Returns
     -------
     function
-        Of a sample, float64 of shape (d,), and its label. It returns the margin, whether another
-        label was predicted, and the number of models updated. The margin is NaN, and nothing is
-        updated, if the sample is not finite or its squared norm is above `MAX_SAMPLE_SQNORM`.
+        Of a sample, float64 of shape (d,), and its label. It returns the margin and the
+        predicted label, both before the update, and the number of models updated. The margin is
+        NaN, and nothing is updated, if the sample is not finite or its squared norm is above
+        `MAX_SAMPLE_SQNORM`.
     """
 
-    def learn(x: FloatArray, label: int) -> tuple[float, bool, int]:
+    def learn(x: FloatArray, label: int) -> tuple[float, int, int]:
         if x.shape != (W.shape[1] - bool(rule.bias),):
             raise ValueError("x must have as many features as W.")
         with np.errstate(over="ignore", invalid="ignore"):
             if not float(x @ x) <= MAX_SAMPLE_SQNORM:
-                return np.nan, False, 0
+                return np.nan, 0, 0
         labels = np.array([label])
         scores, updates = dense_events(W, precision, max_sqnorm, x[None], labels, top2, rule)
-        mistake = bool(predicted(scores)[0] != label)
-        return float(margins(scores, labels)[0]), mistake, updates
+        return float(margins(scores, labels)[0]), int(predicted(scores)[0]), updates
 
     return learn
 

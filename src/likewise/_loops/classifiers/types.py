@@ -10,8 +10,8 @@ import numpy as np
 
 from likewise._runtime.arrays import FloatArray, IndexArray
 
-EventLearner = Callable[[FloatArray, int], tuple[float, bool, int]]
-"""Maps a sample and its label to its margin, whether it was a mistake, and the updates."""
+EventLearner = Callable[[FloatArray, int], tuple[float, int, int]]
+"""Maps a sample and its label to its margin, the label predicted before, and the updates."""
 
 
 class Kind(IntEnum):

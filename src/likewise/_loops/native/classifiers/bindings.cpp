@@ -194,9 +194,9 @@ class EventLearner {
         precision_of(precision_, W_);
     }
 
-    // Returns the margin of the label over the best other, whether it was a mistake, and the number
-    // of updates. A sample that is refused has margin NaN and changes nothing.
-    std::tuple<double, bool, int64_t> learn(ConstVector x, int64_t label) {
+    // Returns the margin of the label over the best other, the predicted label, and the number of
+    // updates. A sample that is refused has margin NaN and changes nothing.
+    std::tuple<double, int64_t, int64_t> learn(ConstVector x, int64_t label) {
         const int64_t count = extent(W_);
         require(extent(x) == features_, "x must have as many features as W.");
         require(label >= 0 && label < (count == 1 ? 2 : count),
@@ -206,9 +206,9 @@ class EventLearner {
                                       scores_.data()};
         double* precision = precision_.size() ? precision_.data() : nullptr;
         const auto pass = likewise::dense_events(models, precision, rule_, rows, &label, top2_);
-        if (pass.refused) return {NAN, false, 0};
+        if (pass.refused) return {NAN, 0, 0};
         return {likewise::margin(scores_.data(), count, label),
-                likewise::predicted(scores_.data(), count) != label, pass.updates};
+                likewise::predicted(scores_.data(), count), pass.updates};
     }
 
   private:
