@@ -8,7 +8,11 @@ from types import MappingProxyType
 from likewise.experiments import pam
 from likewise.experiments._experiment import Experiment
 from likewise.experiments.pola_denoise import POLA_DENOISE
+from likewise.experiments.pola_filter import POLA_FILTER
+from likewise.experiments.pola_mnist import POLA_MNIST
+
+_ALL = (*pam.EXPERIMENTS, POLA_DENOISE, POLA_MNIST, POLA_FILTER)
 
 EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
-    {experiment.name: experiment for experiment in (*pam.EXPERIMENTS, POLA_DENOISE)}
+    {experiment.name: experiment for experiment in _ALL}
 )
