@@ -131,6 +131,17 @@ def test_without_a_trend_the_limit_of_iterations_counts_once_half_are_done():
     assert ranges([(1.0, 1, np.inf), (2.0, 2, 0.0)], None, 9.0) == [None] * 2
 
 
+def test_an_exact_number_of_iterations_tells_the_time_from_the_first_one_on():
+    clock = Clock()
+    left = TimeLeft(10, clock, exact=True)
+    assert left.bounds() is None
+    clock.now = 2
+    left.report(1, None)
+    assert left.bounds() == pytest.approx((18, 18))
+    clock.now = 5
+    assert left.bounds() == pytest.approx((15, 15))
+
+
 def test_the_limit_of_iterations_ends_the_range():
     slow = [(float(i), i, np.exp(100 - i)) for i in range(1, 60)]
     known = [bounds for bounds in ranges(slow, 60, end=60.0) if bounds is not None]
