@@ -1,5 +1,6 @@
 """Online classifiers against plain loops of the papers' formulas, and the papers' bounds."""
 
+import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -190,6 +191,42 @@ def test_theorem_1_needs_the_initial_variance():
     u = variance * (x @ x)
     assert (separator @ separator + (separator @ x) ** 2) * u < loss**2
     assert loss**2 <= (separator @ separator / variance + (separator @ x) ** 2) * u
+
+
+def mistake_bound(X, y, C, weight_of_losses):
+    """Mistakes of PAM-I, and the bound of Theorem 2 with the weights that make it smallest."""
+    model, largest, updated = lw.PAM("PAM-I", C=C), 1 / C, []
+    sigma = np.eye(X.shape[1])
+    for x, label in zip(X, y, strict=True):
+        largest = max(largest, x @ sigma @ x)
+        if model.learn_one(x, label) > 0:
+            updated.append(x)
+        sigma = model._state.covariance.dense()[0]
+    w = cp.Variable(X.shape[1])
+    losses = cp.sum(cp.pos(1 - cp.multiply(np.where(y, 1, -1), X @ w)))
+    data_term = cp.sum_squares(np.array(updated) @ w)
+    value = cp.sum_squares(w) + data_term + weight_of_losses * losses
+    return model.mistakes_, largest * cp.Problem(cp.Minimize(value)).solve(solver=cp.CLARABEL)
+
+
+def test_theorem_2_is_false_as_printed():
+    """One sample, for which the printed bound is 0.8 and falls to 3/4 as C grows."""
+    mistakes, bound = mistake_bound(np.array([[0.5]]), np.array([True]), 4.0, 4.0)
+    assert mistakes == 1
+    assert bound == pytest.approx(0.8)
+    mistakes, bound = mistake_bound(np.array([[0.01]]), np.array([True]), 1e4, 1e4)
+    assert mistakes == 1
+    assert bound == pytest.approx(0.75, abs=1e-3)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_theorem_2_with_twice_the_losses(seed):
+    """Not proved: short streams of noisy labels and few directions, where the bound is tightest."""
+    rng = np.random.default_rng(seed)
+    n, d, C = rng.integers(1, 15), rng.integers(1, 4), 2.0 ** rng.integers(-3, 5)
+    X = rng.choice([0.25, 0.5, 1.0, -1.0], size=(n, d)) * rng.choice([0.1, 1.0, 2.0])
+    mistakes, bound = mistake_bound(X, rng.random(n) < 0.7, C, 2 * C)
+    assert mistakes <= bound * (1 + 1e-6)
 
 
 @pytest.mark.parametrize("seed", range(4))
