@@ -52,7 +52,7 @@ def load(name: str, *, progress: Progress | None = None) -> Dataset:
         return _load_shipped(name)
     if (folder := _data_folder()) and _NAME.fullmatch(name):
         path = folder / f"{name}.npz"
-        if path.is_file():
+        if os.path.isfile(path):  # unlike Path.is_file, also where the name is too long
             return _from_file(name, path)
     if name not in names():
         close = difflib.get_close_matches(name, names(), n=3, cutoff=0.6)

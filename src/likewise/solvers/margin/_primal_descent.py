@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from likewise._runtime.arrays import Array, FloatArray
-from likewise.solvers._protocols import Iteration, Status
+from likewise.solvers._protocols import Status
 from likewise.solvers.lbfgs import lbfgs
 from likewise.solvers.margin._run import MarginRun
 from likewise.solvers.margin.problem import MarginObjective
@@ -25,7 +23,7 @@ def primal_descent(run: MarginRun, start: FloatArray | None) -> tuple[FloatArray
     Parameters
     ----------
     run : MarginRun
-        The problem, the duality gap that is wanted, and who watches.
+        The problem, and the duality gap that is wanted.
     start : array of shape (n_constraints,), optional
         Multipliers to begin with.
 
@@ -40,11 +38,7 @@ def primal_descent(run: MarginRun, start: FloatArray | None) -> tuple[FloatArray
     if start is not None:
         x[:-1] = matrices.combine(start * matrices.sign).ravel()
 
-    def watcher(iteration: Iteration) -> bool:
-        M = objective.matrix(iteration.x)
-        return run.watcher is not None and run.watcher(replace(iteration, x=M))
-
-    found = lbfgs(objective, x, max_iter=_MAX_ITER, tol=_TOLERANCE_SHARE * run.tol, watcher=watcher)
+    found = lbfgs(objective, x, max_iter=_MAX_ITER, tol=_TOLERANCE_SHARE * run.tol)
     return objective.multipliers(found.x), found.status
 
 
