@@ -93,13 +93,26 @@ def _solve(run: MarginRun, projection: ProjectionWithJacobian, start: FloatArray
                 "fewer constraints or fewer features."
             )
         if not problem.loss.reaches_zero and projection(run.M).is_identity:
-            start, status = primal_descent(run, start)
-            if status == "interrupted":
-                jacobian, q = run.evaluate(start)
-                run.record(start, jacobian.projection, q)
-                return status
+            return _solve_from_primal(run, start)
         return NewtonSteps(run, np.arange(n), start).solve() or "stalled"
     return _solve_by_subsets(run, start)
+
+
+def _solve_from_primal(run: MarginRun, start: FloatArray | None) -> Status:
+    """Record the start, then multipliers from steps in M and b, then Newton steps if needed."""
+    n = len(run.problem.matrices)
+    first = np.full(n, run.problem.C / 2) if start is None else start
+    multipliers = run.problem.balanced(first)
+    jacobian, q = run.evaluate(multipliers)
+    status = run.record(multipliers, jacobian.projection, q)
+    if status is not None:
+        return status
+    multipliers, ended = primal_descent(run, start)
+    if ended == "interrupted":
+        jacobian, q = run.evaluate(multipliers)
+        run.record(multipliers, jacobian.projection, q)
+        return ended
+    return NewtonSteps(run, np.arange(n), multipliers).solve() or "stalled"
 
 
 def _solve_by_subsets(run: MarginRun, start: FloatArray | None) -> Status:

@@ -11,7 +11,7 @@ from likewise.solvers.margin._run import MarginRun
 from likewise.solvers.margin.problem import MarginObjective
 
 _MAX_ITER = 200
-_TOLERANCE_SHARE = 1e-2  # of the duality gap wanted, that a last step may lower the objective by
+_TOLERANCE_SHARE = 1e-3  # of the duality gap wanted, that a last step may lower the objective by
 
 
 def primal_descent(run: MarginRun, start: FloatArray | None) -> tuple[FloatArray, Status]:
@@ -25,7 +25,7 @@ def primal_descent(run: MarginRun, start: FloatArray | None) -> tuple[FloatArray
     run : MarginRun
         The problem, and the duality gap that is wanted.
     start : array of shape (n_constraints,), optional
-        Multipliers to begin with.
+        Multipliers to begin with; else M = 0.
 
     Returns
     -------
@@ -37,7 +37,6 @@ def primal_descent(run: MarginRun, start: FloatArray | None) -> tuple[FloatArray
     x = np.zeros(matrices.n_features**2 + 1)
     if start is not None:
         x[:-1] = matrices.combine(start * matrices.sign).ravel()
-
     found = lbfgs(objective, x, max_iter=_MAX_ITER, tol=_TOLERANCE_SHARE * run.tol)
     return objective.multipliers(found.x), found.status
 
