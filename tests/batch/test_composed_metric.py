@@ -102,7 +102,7 @@ def test_the_metric_of_ncml_is_a_sum_of_pair_matrices():
 
 def test_ldml_is_logistic_regression_on_products_of_differences():
     X, y = blobs(60)
-    model = lw.LDML(2.0, psd=False, scale=1.0, tol=1e-9).fit(X, y)
+    model = lw.LDML(2.0, psd=False, scale=1.0, tol=1e-12).fit(X, y)
     chosen = doublets(X, y)
     V = X[chosen.index[:, 0]] - X[chosen.index[:, 1]]
     rows, columns = np.triu_indices(3)
