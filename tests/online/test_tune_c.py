@@ -82,7 +82,7 @@ def test_invalid_input_raises_clear_errors(iris):
         ("Cs has shape", lambda: tune_C(model, X, pairs, same, Cs=[])),
         ("Cs has shape", lambda: tune_C(model, X, pairs, same, Cs=1.0)),
         ("C=-1.0", lambda: tune_C(model, X, pairs, same, Cs=[1.0, -1.0])),
-        ("no parameter C", lambda: tune_C(lw.Euclidean(), X, pairs, same)),
+        ("no parameter 'C'", lambda: tune_C(lw.Euclidean(), X, pairs, same)),
         ("row number", lambda: tune_C(model, X, pairs + 1000, same)),
         ("labels", lambda: tune_C(model, X, pairs, same, criterion="knn", y=y[:5])),
     ]:

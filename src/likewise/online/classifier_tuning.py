@@ -11,6 +11,7 @@ from sklearn.base import clone
 from likewise._runtime.arrays import FloatArray, IndexArray
 from likewise._runtime.validation import TableLike, at_least, check_parameters, either, none
 from likewise.online._classifier import OnlineClassifier
+from likewise.online.tuning import candidate_values
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,11 +85,7 @@ def tune_classifier(
         raise ValueError(
             f"model is a {type(model).__name__}, but it must be an online classifier of likewise."
         )
-    if parameter not in model.get_params(deep=False):
-        raise ValueError(f"{type(model).__name__} has no parameter {parameter!r} to tune.")
-    candidates = np.sort(np.asarray(np.logspace(-4, 2, 13) if values is None else values, float))
-    if candidates.ndim != 1 or not len(candidates):
-        raise ValueError(f"values has shape {candidates.shape}, but a list of values is needed.")
+    candidates = candidate_values(model, parameter, values, "values")
     labels = np.asarray(y)
     check_parameters(
         "tune_classifier", {"n_samples": n_samples}, {"n_samples": either(none(), at_least(1))}

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
+from likewise._runtime.text import quote
 from likewise._runtime.threads import single_threaded_blas
 from likewise._runtime.validation import (
     TableLike,
@@ -112,7 +113,7 @@ def tune_C(  # noqa: N802 - C is the field's name
     True
     """
     check_parameters("tune_C", {"criterion": criterion}, {"criterion": one_of("loss", "knn")})
-    values = _checked_values(model, np.logspace(-4, 2, 13) if Cs is None else Cs)
+    values = candidate_values(model, "C", Cs, "Cs")
     if criterion == "knn" and y is None:
         raise ValueError("criterion='knn' needs labels, but y is None.")
     learners = [clone(model).set_params(C=C) for C in values.tolist()]
@@ -133,13 +134,16 @@ def tune_C(  # noqa: N802 - C is the field's name
     return TunedC(float(values[accuracies.argmax()]), values, losses, accuracies, n_neighbors)
 
 
-def _checked_values(model: Any, Cs: ArrayLike) -> FloatArray:
-    if "C" not in model.get_params(deep=False):
-        raise ValueError(f"{type(model).__name__} has no parameter C to tune.")
-    values = np.asarray(Cs, dtype=np.float64)
-    if values.ndim != 1 or not len(values):
-        raise ValueError(f"Cs has shape {values.shape}, but a list of values is needed.")
-    return np.sort(values)
+def candidate_values(
+    model: Any, parameter: str, values: ArrayLike | None, argument: str
+) -> FloatArray:
+    """Return the values of a parameter to try, in ascending order; `argument` has the values."""
+    if parameter not in model.get_params(deep=False):
+        raise ValueError(f"{type(model).__name__} has no parameter {quote(parameter)} to tune.")
+    chosen = np.asarray(np.logspace(-4, 2, 13) if values is None else values, dtype=np.float64)
+    if chosen.ndim != 1 or not len(chosen):
+        raise ValueError(f"{argument} has shape {chosen.shape}, but a list of values is needed.")
+    return np.sort(chosen)
 
 
 def _learn_jointly(learners: list[Any], X: Array, pairs: Pairs) -> None:

@@ -40,7 +40,7 @@ def test_many_features_few_of_which_matter(monkeypatch):
     assert fewer.converged_
     assert fewer.components_.shape == (160, 160)
     rank = np.linalg.matrix_rank(fewer.components_)
-    assert rank <= 16
+    assert rank <= 8
     monkeypatch.setattr(growing_rank, "_MIN_FEATURES", 1000)
     all_rows = lw.LMNN().fit(X, y)
     assert all_rows.objective_ == pytest.approx(fewer.objective_, rel=0.01)
@@ -124,11 +124,12 @@ def test_a_given_number_of_components_is_kept(few_rows_at_once):
     assert model.components_.shape == (3, 12)
 
 
-def test_max_iter_counts_all_steps(few_rows_at_once):
+@pytest.mark.parametrize("max_iter", [40, 60, 61, 80, 150])
+def test_max_iter_counts_all_steps(few_rows_at_once, max_iter):
     X, y = noise_above_signal()
     with pytest.warns(ConvergenceWarning, match="max_iter"):
-        model = lw.LMNN(tol=1e-6, max_iter=150).fit(X, y)
-    assert model.n_iter_ <= 150
+        model = lw.LMNN(tol=1e-6, max_iter=max_iter).fit(X, y)
+    assert model.n_iter_ == max_iter
 
 
 def test_the_rotation_keeps_the_metric_of_the_kept_variance():

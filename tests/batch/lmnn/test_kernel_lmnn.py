@@ -51,7 +51,9 @@ def test_a_kernel_agrees_with_explicit_features(kernel, params, features):
 
 def test_the_objective_is_that_of_the_transformed_rows():
     X, y = data()
-    model = lw.LMNN(2, kernel="rbf", kernel_params={"gamma": 0.5}, init="identity").fit(X, y)
+    # In fewer directions than rows, the minimum is not 0.
+    options = {"kernel": "rbf", "kernel_params": {"gamma": 0.5}, "budget": 5}
+    model = lw.LMNN(2, init="identity", **options).fit(X, y)
     space = model._space
     images = space.coordinates(X, "rbf", {"gamma": 0.5})
     Z, total = model.transform(X), 0.0
@@ -63,7 +65,8 @@ def test_the_objective_is_that_of_the_transformed_rows():
             total += pull / 2
             for row in np.flatnonzero(y != y[i]):
                 total += max(0.0, 1 + pull - np.square(Z[i] - Z[row]).sum()) / 2
-    assert model.objective_ == pytest.approx(total, rel=1e-6, abs=1e-9)  # the infimum may be 0
+    assert total > 0.1
+    assert model.objective_ == pytest.approx(total, rel=1e-6)
 
 
 def test_circles_need_a_kernel():

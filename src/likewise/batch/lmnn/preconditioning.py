@@ -12,6 +12,7 @@ from likewise import _loops
 from likewise._numerics.centring import robust_centre
 from likewise._numerics.products import map_rows
 from likewise._runtime.arrays import Array
+from likewise.batch._scatter import rounding_errors
 from likewise.constraints import unit_sqdist
 from likewise.objectives import GroupedPairs, LargeMargin
 
@@ -115,10 +116,10 @@ class Preconditioner(NamedTuple):
         varying = np.flatnonzero(stds)
         inverse_stds = 1 / stds[varying]
         pull = objective.pull_gradient()[np.ix_(varying, varying)]
+        if not pull.any():
+            return cls.identity(objective)
         values, vectors = eigh(pull * inverse_stds * inverse_stds[:, None])
         values = np.maximum(values, 0)
-        if not values.any():
-            return cls.identity(objective)
         small = values <= _UNCERTAIN * values.mean()
         if small.any():
             axes = vectors[:, small] * inverse_stds[:, None]
@@ -144,5 +145,5 @@ def _standard_deviations(X: Array) -> Array:
     means = X.mean(axis=0, dtype=np.float64)
     squares = np.einsum("ij,ij->j", X, X, dtype=np.float64) / max(1, len(X))
     stds = np.sqrt(np.maximum(squares - means**2, 0))
-    stds[stds <= np.sqrt(squares) * np.finfo(X.dtype).eps] = 0.0
+    stds[stds <= rounding_errors(X)] = 0.0
     return np.asarray(stds)

@@ -87,7 +87,6 @@ def working_set_lbfgs(
     tol: float,
     margin: float = 1.0,
     certified: bool = True,
-    smoothing: float = _FIRST_SMOOTHING,
     validation_error: Callable[[Array], float] | None = None,
     watcher: Watcher | None = None,
 ) -> Solution:
@@ -115,8 +114,6 @@ def working_set_lbfgs(
         Whether the lower bound is one of this problem. If not, converged means that the smoothing
         error is below `tol` and that the last steps lowered the objective by less than a tenth of
         `tol`.
-    smoothing : float
-        The first smoothing, as a share of the margin.
     validation_error : callable, optional
         The error of a point on a validation set. The point with the lowest is returned, and the
         solver has converged if it was not lowered for five exact evaluations.
@@ -131,8 +128,7 @@ def working_set_lbfgs(
         the last point is evaluated, too; a second interrupt ends that. If there is no evaluation at
         all, the start is returned with an unknown value and no gap.
     """
-    smoothings = (smoothing * margin, _MIN_SMOOTHING * margin)
-    state = _State(problem, start, max_iter, tol, smoothings, certified, validation_error, watcher)
+    state = _State(problem, start, max_iter, tol, margin, certified, validation_error, watcher)
     try:
         status = state.run()
         if status == "stalled" and validation_error is not None:
@@ -153,15 +149,14 @@ class _State:
         start: Array,
         max_iter: int,
         tol: float,
-        smoothing: tuple[float, float],
+        margin: float,
         certified: bool,
         validation_error: Callable[[Array], float] | None,
         watcher: Watcher | None,
     ) -> None:
         self.problem, self.x = problem, np.array(start, dtype=np.float64)
-        self.max_iter, self.tol = max_iter, tol
-        self.certified = certified
-        self.smoothing, self.min_smoothing = smoothing
+        self.max_iter, self.tol, self.certified = max_iter, tol, certified
+        self.smoothing, self.min_smoothing = _FIRST_SMOOTHING * margin, _MIN_SMOOTHING * margin
         self.validation_error, self.watcher = validation_error, watcher
         self.lowest_error, self.evaluations_since_lowest = np.inf, 0
         self.memory = LBFGSMemory()
@@ -200,7 +195,7 @@ class _State:
             accurate = smoothing_error <= self.tol / 2
             if accurate and not self.certified and decrease <= 0.1 * self.tol:
                 return "converged"
-            if self.certified and decrease <= 0.1 * self.tol and self.gap_is_stuck():
+            if decrease <= 0.1 * self.tol and self.may_be_at_saddle():
                 left = self.leave_saddle(current)
                 if left is not None:
                     current = left
@@ -215,10 +210,11 @@ class _State:
                     return "stalled"
                 current = self.reduce_smoothing(current)
 
-    def gap_is_stuck(self) -> bool:
-        """Return whether the last exact evaluations hardly reduced the gap."""
+    def may_be_at_saddle(self) -> bool:
+        """Return whether the last exact evaluations hardly reduced the gap, and steps are left."""
         evaluated = len(self.history["objective"])
-        if evaluated - self.checked_for_saddle <= _EVALUATIONS_FOR_GAP:
+        checked_lately = evaluated - self.checked_for_saddle <= _EVALUATIONS_FOR_GAP
+        if not self.certified or checked_lately or self.n_iter >= self.max_iter:
             return False
         before, now = (
             1 - self.history["lower_bound"][k] / self.history["objective"][k]
@@ -250,6 +246,8 @@ class _State:
                 self.record(left)
                 return left
             best /= 2
+        if best:  # points of the path were evaluated
+            self.problem.evaluate_exactly(self.x, self.smoothing)  # the working set of x again
         return None
 
     def sufficient_decrease(self, current: Evaluation, smoothing_error: float) -> float:

@@ -84,7 +84,8 @@ def _solve(run: MarginRun, projection: ProjectionWithJacobian, start: FloatArray
         if status is not None:
             return status
     size = problem.matrices.n_entries
-    coordinates_kept = projection(run.M).is_identity and n * size <= _MAX_KEPT_COORDINATES
+    without_cone = projection(run.M).is_identity
+    coordinates_kept = without_cone and n * size <= _MAX_KEPT_COORDINATES
     if n <= MIN_FOR_SUBSETS or coordinates_kept or not problem.loss.reaches_zero:
         if not system_fits(n, size):
             raise MemoryError(
@@ -92,7 +93,7 @@ def _solve(run: MarginRun, projection: ProjectionWithJacobian, start: FloatArray
                 f"products, but {MAX_GRAM_SIZE} × {MAX_GRAM_SIZE} is the largest allowed: give "
                 "fewer constraints or fewer features."
             )
-        if not problem.loss.reaches_zero and projection(run.M).is_identity:
+        if without_cone and not problem.loss.reaches_zero:
             return _solve_from_primal(run, start)
         return NewtonSteps(run, np.arange(n), start).solve() or "stalled"
     return _solve_by_subsets(run, start)
