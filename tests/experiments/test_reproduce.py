@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -133,6 +134,29 @@ def test_finished_trials_are_not_run_again(tmp_path):
 
 def _fail(*arguments):
     raise AssertionError("it was run again")
+
+
+def test_experiments_share_the_trials_of_one_journal(tmp_path):
+    first = toy(name="first", journal="both", figures=())
+    second = toy(journal="both")
+    alone = reproduce(toy(), output=tmp_path / "alone")
+    reproduce(first, output=tmp_path / "shared")
+    found = reproduce(replace(second, run=_fail), output=tmp_path / "shared")
+    assert read(tmp_path / "shared") == read(tmp_path / "alone")
+    assert [file.name for file in found.files] == [file.name for file in alone.files]
+    assert count_lines(tmp_path / "shared" / "both.jsonl") == 25
+    assert not (tmp_path / "shared" / "toy.jsonl").exists()
+
+
+def test_experiments_of_one_journal_run_the_same():
+    journals = {}
+    for experiment in EXPERIMENTS.values():
+        journals.setdefault(experiment.journal or experiment.name, []).append(experiment)
+    for first, *others in journals.values():
+        for other in others:
+            assert other.run is first.run
+            assert other.full.options == first.full.options
+            assert other.quick.options == first.quick.options
 
 
 def test_a_larger_size_continues_a_smaller_one(tmp_path):

@@ -171,6 +171,9 @@ class Experiment:
         Returns further results, computed from those of all trials: results by trial.
     derived : tuple of Measure
         The measures of these results.
+    journal : str, optional
+        Name of the file of finished trials; default: the name of the experiment. Experiments with
+        the same `run` and options that name the same file share their trials: none is run twice.
     """
 
     name: str
@@ -189,6 +192,7 @@ class Experiment:
     figures: tuple[Figure, ...] = ()
     derive: Callable[[Mapping[Trial, Result]], Mapping[Trial, Result]] | None = None
     derived: tuple[Measure, ...] = ()
+    journal: str | None = None
 
     def size(self, *, quick: bool) -> Size:
         """Return the quick or the full size."""

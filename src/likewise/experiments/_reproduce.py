@@ -63,9 +63,10 @@ def reproduce(
 ) -> Reproduction:
     """Run an experiment of a paper and put its numbers beside the paper's.
 
-    Finished trials are kept in ``NAME.jsonl``. If the run is interrupted or killed, the same call
-    continues after them, and the results are those of an undisturbed run, byte by byte, whatever
-    `n_jobs`. Processor times are kept apart, in ``NAME-seconds.json``.
+    Finished trials are kept in ``NAME.jsonl``, or in one file for several experiments that need the
+    same trials. If the run is interrupted or killed, the same call continues after them, and the
+    results are those of an undisturbed run, byte by byte, whatever `n_jobs`. Processor times are
+    kept apart, in ``NAME-seconds.json``.
 
     Parameters
     ----------
@@ -99,9 +100,11 @@ def reproduce(
         require_matplotlib()
     folder = Path(output)
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / (declared.name + "-quick" * quick)
-    header = {"experiment": declared.name, "versions": versions(), "options": dict(size.options)}
-    with Journal(path.with_name(f"{path.name}.jsonl"), header) as journal:
+    ending = "-quick" if quick else ""
+    path = folder / f"{declared.name}{ending}"
+    trials = declared.journal or declared.name
+    header = {"experiment": trials, "versions": versions(), "options": dict(size.options)}
+    with Journal(folder / f"{trials}{ending}.jsonl", header) as journal:
         found = _finish(declared, size, journal, processes, verbose)
     results = {trial: result for trial, (result, _) in found.items()}
     summary = summarize(declared, size, results, path.name) | {"versions": header["versions"]}

@@ -142,6 +142,7 @@ TABLE1 = Experiment(
     data=DATA,
     published=_PUBLISHED,
     stand_ins=_STAND_INS,
+    journal="pam",
 )
 CURVES = Experiment(
     name="pam-curves",
@@ -163,5 +164,6 @@ CURVES = Experiment(
             partial(draw_curves, x="n", y="curve", labels=("samples", "cumulative error (%)")),
         ),
     ),
+    journal="pam",
 )
 EXPERIMENTS = (TABLE1, CURVES)
