@@ -4,6 +4,7 @@ from likewise._runtime.validation import check_labelled, check_rows
 from likewise.base.learner import Learner, fitting, updating
 from likewise.base.metric_learner import MetricLearner
 from likewise.base.online_learner import OnlineLearner
+from likewise.base.pair_explanation import PairExplanation
 from likewise.base.voting import NeighborVoter
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "MetricLearner",
     "NeighborVoter",
     "OnlineLearner",
+    "PairExplanation",
     "check_labelled",
     "check_rows",
     "fitting",

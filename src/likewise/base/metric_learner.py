@@ -14,11 +14,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from likewise._numerics.centring import centred
 from likewise._numerics.products import map_rows
-from likewise._runtime.arrays import Array
+from likewise._runtime.arrays import Array, FloatArray
 from likewise._runtime.invariants import require_array
 from likewise._runtime.threads import single_threaded_blas
-from likewise._runtime.validation import TableLike, check_rows
+from likewise._runtime.validation import (
+    TableLike,
+    check_parameters,
+    check_rows,
+    either,
+    non_negative,
+    none,
+)
 from likewise.base.learner import Learner
+from likewise.base.pair_explanation import PairExplanation, explain_difference
 from likewise.metric import row_norms
 
 _MAP_BLOCK = 4096  # rows mapped at a time
@@ -104,6 +112,60 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         check_is_fitted(self)
         return functools.partial(_distance, self.components_)
 
+    def explain_pair(
+        self, a: TableLike, b: TableLike, *, threshold: float | None = None
+    ) -> PairExplanation:
+        """Split the squared distance of two rows over the learned directions and the features.
+
+        Only linear metrics can be explained; a kernel model raises an error.
+
+        Parameters
+        ----------
+        a, b : array-like of shape (n_features,), or a table of one row
+            The two rows.
+        threshold : float, optional
+            Distance up to which rows count as *same*; by default the method's own `threshold_`,
+            where it has one. The explanation says how much one feature alone would have to change
+            for the distance to reach it.
+
+        Returns
+        -------
+        PairExplanation
+
+        Examples
+        --------
+        >>> import likewise as lw
+        >>> metric = lw.Euclidean().fit([[0.0, 0.0]])
+        >>> metric.explain_pair([0.0, 3.0], [4.0, 0.0], threshold=4.5)
+        distance 5, threshold 4.5: different
+        feature  difference  contribution   share  factor
+        x0               -4            16   64.0%   0.839
+        x1                3             9   36.0%   0.687
+        over directions: 16, 9
+        Contributions add up to the squared distance; negative ones reduce it.
+        A factor on the difference of this feature alone would reach the threshold.
+        """
+        check_is_fitted(self)
+        if not self._linear:
+            raise AttributeError(
+                "A kernel model has no metric over the features of X to explain a pair with: use "
+                "pair_distance, or fit without a kernel."
+            )
+        rule = either(none(), non_negative())
+        check_parameters("explain_pair", {"threshold": threshold}, {"threshold": rule})
+        first, second = (self._check_row(row, name) for row, name in ((a, "a"), (b, "b")))
+        if threshold is None:
+            threshold = getattr(self, "threshold_", None)
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            names = [f"x{i}" for i in range(self.n_features_in_)]
+        return explain_difference(
+            self.components_,
+            first - second,
+            [str(name) for name in names],
+            None if threshold is None else float(threshold),
+        )
+
     @property
     def _n_features_out(self) -> int:
         return int(self.components_.shape[0])
@@ -116,6 +178,19 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
     def _check_new(self, X: Any, name: str) -> Any:
         check_is_fitted(self)
         return check_rows(self, X, reset=False, name=name, accept_sparse=self._accepts_sparse)
+
+    def _check_row(self, row: Any, name: str) -> FloatArray:
+        """Return a vector, or the only row of a table, as a float64 vector."""
+        if hasattr(row, "to_frame") and hasattr(row, "index"):  # a row of a pandas DataFrame
+            row = row.to_frame().T
+        elif not hasattr(row, "columns") and not sp.issparse(row):
+            row = np.asarray(row)
+            row = row[None] if row.ndim == 1 else row
+        table = self._check_new(row, name)
+        if table.shape[0] != 1:
+            raise ValueError(f"{name} has {table.shape[0]} rows, but one is needed.")
+        dense = table.toarray() if hasattr(table, "toarray") else table
+        return np.asarray(dense[0], dtype=np.float64)
 
     def _map(self, X: Any) -> Any:
         L = self.components_

@@ -55,6 +55,13 @@ class NeighborVoter(ClassifierMixin, Learner):  # type: ignore[misc]
         _, counts = self._vote(X)
         return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 
+    def explain_pair(self, a: TableLike, b: TableLike, *, threshold: float | None = None) -> None:
+        """Raise an AttributeError: only a single linear metric can be explained."""
+        raise AttributeError(
+            f"{type(self).__name__} has no single linear metric of its own to explain a pair with: "
+            "use explain_pair of a metric learner."
+        )
+
     def _check_state(self) -> None:
         super()._check_state()
         if "_codes" in vars(self):
