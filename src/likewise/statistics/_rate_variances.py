@@ -1,0 +1,102 @@
+"""Dyadic variances of an error rate at all thresholds, by one pass over the sorted pairs."""
+
+from __future__ import annotations
+
+from math import comb
+
+import numpy as np
+import scipy.sparse as sp
+
+from likewise._runtime.arrays import FloatArray, IndexArray
+from likewise.statistics.dyadic import codes_of_pairs, degrees_of_freedom, small_sample_factor
+
+
+class RateVariances:
+    """Variances of the error rate when the first 1, 2, … of the sorted pairs are errors.
+
+    With :math:`E_i` errors among the :math:`n_i` pairs that touch unit i, and the rate p,
+    :math:`S_i = E_i - p n_i`. Sums of powers of S over units follow from those of
+    :math:`n_i^{k-r} E_i^r`, which grow by :math:`n_i^{k-r} ((c+1)^r - c^r)` with an error of a
+    unit that had c before: cumulative sums over the pairs in the order of their distances.
+
+    Parameters
+    ----------
+    units : array of shape (n_pairs, 2)
+        The units of the pairs, in the order in which they become errors.
+    """
+
+    def __init__(self, units: IndexArray) -> None:
+        self.units = units
+        self.n_units = int(np.count_nonzero(np.bincount(units.ravel())))
+
+    def at(self, n_errors: IndexArray) -> tuple[FloatArray, FloatArray]:
+        """Return variances and degrees of freedom for numbers of errors, each at least 1."""
+        n_pairs = len(self.units)
+        rate = n_errors / n_pairs
+        within = self.units[:, 0] == self.units[:, 1]
+        # A pair within a subject touches it once, and is no pair of subjects.
+        touched = self.units.copy()
+        touched[within, 1] = -1
+        squares, fourth_powers = _residual_power_sums(touched, rate, n_errors, (2, 4))
+        repeated = np.full(n_pairs, -1, dtype=np.int64)
+        repeated[~within] = codes_of_pairs(self.units[~within])
+        (of_pairs,) = _residual_power_sums(repeated[:, None], rate, n_errors, (2,))
+        floor = n_pairs * rate * (1 - rate)
+        variance = np.maximum(floor, squares - of_pairs) / n_pairs**2
+        return (
+            small_sample_factor(self.n_units) * variance,
+            degrees_of_freedom(squares, fourth_powers),
+        )
+
+
+def _residual_power_sums(
+    touched: IndexArray, rate: FloatArray, n_errors: IndexArray, powers: tuple[int, ...]
+) -> list[FloatArray]:
+    """Return the sums over units of ``(errors - rate * pairs)**k`` for each power k.
+
+    `touched` has the units of each pair, or -1 for none.
+    """
+    n_units = int(touched.max()) + 1
+    if not n_units:
+        return [np.zeros(len(n_errors)) for _ in powers]
+    n_pairs_of_unit = np.bincount(touched.ravel() + 1, minlength=n_units + 1).astype(np.float64)
+    n_pairs_of_unit[0] = 0  # of no unit
+    codes = touched[: n_errors.max()].ravel() + 1  # 0 for none
+    earlier = _earlier_occurrences(codes).astype(np.float64)
+    after = earlier + 1
+    totals = n_pairs_of_unit[codes]
+    sums = [(-rate) ** k * (n_pairs_of_unit**k).sum() for k in powers]
+    before_power = np.ones_like(earlier)
+    after_power = (codes > 0).astype(np.float64)  # so that what has no unit adds nothing
+    before_power *= after_power
+    for r in range(1, max(powers) + 1):
+        before_power *= earlier
+        after_power *= after
+        growth = after_power - before_power
+        for j, k in enumerate(powers):
+            if r > k:
+                continue
+            weighted = growth if k == r else growth * _power(totals, k - r)
+            grown = np.cumsum(weighted)[n_errors * touched.shape[1] - 1]
+            sums[j] += comb(k, r) * (-rate) ** (k - r) * grown
+    return [np.maximum(total, 0.0) for total in sums]
+
+
+def _power(values: FloatArray, exponent: int) -> FloatArray:
+    """Return an integer power by products: NumPy's own takes ten times as long."""
+    result = values.copy()
+    for _ in range(exponent - 1):
+        result *= values
+    return result
+
+
+def _earlier_occurrences(codes: IndexArray) -> IndexArray:
+    """Return how often each code occurred before, place by place."""
+    # Sorts by counting, in a third of the time of a comparison sort.
+    places = np.arange(len(codes))
+    order = sp.csr_matrix((np.ones(len(codes), dtype=np.bool_), (codes, places))).indices
+    counts = np.bincount(codes)
+    first = np.cumsum(counts) - counts
+    earlier = np.empty(len(codes), dtype=np.int64)
+    earlier[order] = places - np.repeat(first, counts)
+    return earlier
