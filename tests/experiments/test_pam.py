@@ -4,20 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.metrics import f1_score as sklearn_f1
+from sklearn.base import clone
+from sklearn.metrics import f1_score
 
 from likewise.experiments import Size, reproduce
 from likewise.experiments._classifier_streams import STREAMS, in_basis_of_rows
 from likewise.experiments._seeds import generator
-from likewise.experiments.pam import (
-    CURVES,
-    METHODS,
-    TABLE1,
-    f1_score,
-    run_stream,
-    wrong_predictions,
-)
-from likewise.online import PA, PAM
+from likewise.experiments.pam import CURVES, METHODS, TABLE1, run_stream
 
 pytest.importorskip("matplotlib", reason="figures need Matplotlib")
 
@@ -69,23 +62,41 @@ def test_streams_depend_on_the_run_alone(dataset):
 
 
 @pytest.mark.usefixtures("data_folder")
-def test_results_are_those_of_predictions_before_learning():
-    found = run_stream("BUPA", "PA-II", 1, limit=50)
+@pytest.mark.parametrize("method", METHODS)
+def test_results_are_those_of_predictions_before_learning(method):
+    found = run_stream("BUPA", method, 1, limit=50)
     X, positive = STREAMS["BUPA"](generator("BUPA", 1), 1, 50)
-    learner, predicted = PA("PA-II", found["parameter"]), []
+    predicted = predictions(method, found["parameter"], X, positive)
+    assert found["f1_positive"] == pytest.approx(100 * f1_score(positive, predicted))
+    assert found["f1_negative"] == pytest.approx(
+        100 * f1_score(positive, predicted, pos_label=False)
+    )
+    wrong = positive != predicted
+    assert found["error"] == pytest.approx(100 * wrong.mean())
+    assert found["n"] == [20, 40]
+    assert found["curve"] == pytest.approx([100 * wrong[:n].mean() for n in (20, 40)])
+
+
+@pytest.mark.usefixtures("data_folder")
+@pytest.mark.parametrize("method", METHODS)
+def test_the_parameter_is_chosen_on_the_first_quarter(method):
+    found = run_stream("CRX", method, 0, limit=52)
+    X, positive = STREAMS["CRX"](generator("CRX", 0), 0, 52)
+    mistakes = {
+        value: np.sum(predictions(method, value, X[:13], positive[:13]) != positive[:13])
+        for value in METHODS[method].values
+    }
+    assert found["parameter"] == min(v for v in mistakes if mistakes[v] == min(mistakes.values()))
+
+
+def predictions(method, value, X, positive):
+    """Predict each sample before it is learned."""
+    learner, predicted = clone(METHODS[method].model), []
+    learner.set_params(**{METHODS[method].parameter: value})
     for x, label in zip(X, positive, strict=True):
         predicted.append(bool(predicted) and bool(learner.predict(x[None])[0]))
         learner.learn_one(x, bool(label), classes=[False, True])
-    assert found["f1_positive"] == pytest.approx(100 * sklearn_f1(positive, predicted))
-    assert found["f1_negative"] == pytest.approx(
-        100 * sklearn_f1(positive, predicted, pos_label=False)
-    )
-    assert found["error"] == pytest.approx(100 * np.mean(positive != predicted))
-    assert found["curve"][-1] == pytest.approx(found["error"], abs=1e-4)
-
-
-def test_f1_without_any_hit_is_zero():
-    assert f1_score(np.array([True, True]), np.array([True, False])) == 0
+    return np.array(predicted)
 
 
 def test_rows_in_their_own_basis_give_the_same_predictions():
@@ -95,9 +106,16 @@ def test_rows_in_their_own_basis_give_the_same_predictions():
     Z = in_basis_of_rows(X)
     assert Z.shape == (40, 40)
     np.testing.assert_allclose(Z @ Z.T, X @ X.T, atol=1e-10)
-    for make in (lambda: PAM("PAM-II", 0.5, covariance="full"), lambda: PA("PA-II", 0.5)):
+    for method in ("PAM-II", "AROW"):
         np.testing.assert_array_equal(
-            wrong_predictions(make(), X, positive), wrong_predictions(make(), Z, positive)
+            predictions(method, 0.5, X, positive), predictions(method, 0.5, Z, positive)
         )
-    assert in_basis_of_rows(X.T) is not Z
     np.testing.assert_array_equal(in_basis_of_rows(X.T), X.T)
+
+
+@pytest.mark.usefixtures("data_folder")
+def test_table_and_curves_share_their_trials(tmp_path):
+    size = Size(("BUPA",), ("PA-II", "CW"), runs=2, options={"limit": 40})
+    for declared in (TABLE1, CURVES):
+        reproduce(replace(declared, full=size), output=tmp_path / "results")
+    assert len((tmp_path / "results" / "pam.jsonl").read_text().splitlines()) == 1 + 4

@@ -2,81 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import Any
 
-import numpy as np
+from sklearn.base import clone
 
-from likewise._runtime.arrays import BoolArray, FloatArray
 from likewise.experiments._classifier_streams import DATA, STREAMS, in_basis_of_rows
 from likewise.experiments._experiment import Experiment, Figure, Measure, Published, Result, Size
 from likewise.experiments._figures import draw_curves
 from likewise.experiments._seeds import generator
-from likewise.online import AROW, CW, PA, PAM, SecondOrderPerceptron
+from likewise.online import AROW, CW, PA, PAM, SecondOrderPerceptron, tune_classifier
+from likewise.online._classifier import OnlineClassifier
 
 _PAPER = "T. T. Nguyen, K. Chang, S. C. Hui, Distribution-aware online classifiers, IJCAI 2011"
 _AGGRESSIVENESS = tuple(2.0**k for k in range(-10, 7, 2))
 _CONFIDENCES = (0.55, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
-_FIRST_PART = 0.25  # of the stream, on which a parameter is chosen
-_N_POINTS = 60  # of a curve
+_RECORD_EVERY = 20  # samples from one point of a curve to the next
 
-Make = Callable[[float], Any]
-METHODS: Mapping[str, tuple[Make, tuple[float, ...]]] = MappingProxyType(
+
+@dataclass(frozen=True)
+class Method:
+    """An online classifier, and the values of its parameter among which one is chosen."""
+
+    model: OnlineClassifier
+    parameter: str
+    values: tuple[float, ...]
+
+
+METHODS: Mapping[str, Method] = MappingProxyType(
     {
-        "PA-II": (lambda C: PA("PA-II", C), _AGGRESSIVENESS),
-        "PAM-II": (lambda C: PAM("PAM-II", C, covariance="full"), _AGGRESSIVENESS),
-        "CW": (lambda eta: CW(eta, covariance="diagonal"), _CONFIDENCES),
-        "CW full": (lambda eta: CW(eta, covariance="full"), _CONFIDENCES),
-        "PA-I": (lambda C: PA("PA-I", C), _AGGRESSIVENESS),
-        "PAM-I": (lambda C: PAM("PAM-I", C, covariance="full"), _AGGRESSIVENESS),
-        "AROW": (lambda C: AROW(1 / (2 * C), covariance="full"), _AGGRESSIVENESS),
-        "SOP": (lambda C: SecondOrderPerceptron(1 / C, covariance="full"), _AGGRESSIVENESS),
+        "PA-II": Method(PA("PA-II"), "C", _AGGRESSIVENESS),
+        "PAM-II": Method(PAM("PAM-II", covariance="full"), "C", _AGGRESSIVENESS),
+        "CW": Method(CW(covariance="diagonal"), "eta", _CONFIDENCES),
+        "CW full": Method(CW(covariance="full"), "eta", _CONFIDENCES),
+        "PA-I": Method(PA("PA-I"), "C", _AGGRESSIVENESS),
+        "PAM-I": Method(PAM("PAM-I", covariance="full"), "C", _AGGRESSIVENESS),
+        "AROW": Method(AROW(covariance="full"), "r", tuple(0.5 / C for C in _AGGRESSIVENESS)),
+        "SOP": Method(
+            SecondOrderPerceptron(covariance="full"), "a", tuple(1 / C for C in _AGGRESSIVENESS)
+        ),
     }
 )
-"""How each method is made from the parameter that is chosen, and the values that are tried."""
 
 
 def run_stream(dataset: str, method: str, run: int, *, limit: int | None = None) -> Result:
     """Predict each sample of a stream before it is learned; percentages.
 
-    The parameter is the value with the fewest mistakes in one pass over the first quarter.
+    The parameter is chosen by the mistakes in one pass over the first quarter.
     """
     X, positive = STREAMS[dataset](generator(dataset, run), run, limit)
-    make, values = METHODS[method]
-    rotated = method not in ("PA-I", "PA-II", "CW")  # what has a full Σ
-    first = slice(0, max(2, int(_FIRST_PART * len(X))))
-    part = in_basis_of_rows(X[first]) if rotated else X[first]
-    mistakes = [int(wrong_predictions(make(v), part, positive[first]).sum()) for v in values]
-    value = values[int(np.argmin(mistakes))]
-    wrong = wrong_predictions(make(value), in_basis_of_rows(X) if rotated else X, positive)
-    shown = np.unique(np.linspace(1, len(X), _N_POINTS).astype(int))
+    declared = METHODS[method]
+    if getattr(declared.model, "covariance", None) == "full":
+        X = in_basis_of_rows(X)
+    tuned = tune_classifier(
+        declared.model, X, positive, parameter=declared.parameter, values=declared.values
+    )
+    learner = clone(declared.model).set_params(
+        record_every=_RECORD_EVERY, **{declared.parameter: tuned.value}
+    )
+    learner.partial_fit(X, positive, classes=[False, True])
+    negative_f1, positive_f1 = 100 * learner.f1_
     return {
-        "f1_positive": f1_score(wrong, positive),
-        "f1_negative": f1_score(wrong, ~positive),
-        "error": 100 * float(wrong.mean()),
-        "parameter": value,
-        "n": shown.tolist(),
-        "curve": (100 * np.cumsum(wrong)[shown - 1] / shown).round(4).tolist(),
+        "f1_positive": float(positive_f1),
+        "f1_negative": float(negative_f1),
+        "error": 100 * learner.cumulative_error_,
+        "parameter": tuned.value,
+        "n": learner.history_["n_events"].tolist(),
+        "curve": (100 * learner.history_["predictive_error"]).round(4).tolist(),
     }
-
-
-def wrong_predictions(learner: Any, X: FloatArray, positive: BoolArray) -> BoolArray:
-    """Learn a stream sample by sample; return which were predicted wrongly before."""
-    wrong, before = np.zeros(len(X), dtype=bool), 0
-    learner.learn_one(X[0], positive[0], classes=[False, True])
-    wrong[0], before = learner.mistakes_ > 0, learner.mistakes_
-    for number in range(1, len(X)):
-        learner.learn_one(X[number], bool(positive[number]))
-        wrong[number], before = learner.mistakes_ > before, learner.mistakes_
-    return wrong
-
-
-def f1_score(wrong: BoolArray, own: BoolArray) -> float:
-    """Return the F1 score of a class, in per cent: its rows are `own`."""
-    found = np.count_nonzero(own & ~wrong)
-    return float(200.0 * found / (2 * found + np.count_nonzero(wrong)))
 
 
 def _table1(text: str) -> tuple[Published, ...]:
