@@ -181,6 +181,22 @@ def test_bad_rows(parts):
         knn_error(X_train, y_train, X_test * np.nan, y_test)
 
 
+@pytest.mark.parametrize(
+    ("X_test", "y_test", "metric", "sentence"),
+    [
+        ([[0.0]], [0], None, "X_train has 2 features and X_test 1, but they must have the same"),
+        ([["a", "b"]], [0], None, "X_test holds 'a', but only real numbers are allowed"),
+        ([[0.0, 1.0], [2.0]], [0, 1], None, "X_test has rows of different lengths"),
+        ([[0.0, 1.0]], [np.nan], None, "y_test contains NaN, but every row needs a label"),
+        ([[0.0, 1.0]], [0], 3, "metric=3 is not allowed: knn_error needs a fitted transformer"),
+    ],
+    ids=["features", "text", "ragged", "NaN", "metric"],
+)
+def test_bad_test_rows(X_test, y_test, metric, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        knn_error(np.eye(2), [0, 1], X_test, y_test, n_neighbors=1, metric=metric)
+
+
 def test_labels_of_different_kinds_are_refused():
     with pytest.raises(ValueError, match="y_train holds labels such as 0 and y_test such as '0'"):
         knn_error([[0.0], [1.0]], [0, 1], [[0.0]], ["0"], n_neighbors=1)

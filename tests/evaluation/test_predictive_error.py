@@ -1,7 +1,9 @@
 """The error on a stream, against a loop that predicts, counts and learns."""
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse as sp
 from sklearn.linear_model import SGDClassifier
 
 import likewise as lw
@@ -63,8 +65,13 @@ def test_metric_learners(learner):
         ((SGDClassifier(), X, Y), "learner is a SGDClassifier, but only online learners"),
         ((lw.PAMetric(), X, Y), "PAMetric learns from pairs, but same is None"),
         ((lw.PA(), X, Y, [True] * 178), "PA learns from labels, but same was given"),
-        ((lw.PA(), X[:0], Y[:0]), "y has 0 entries, but there must be at least one event"),
-        ((lw.PAMetric(), X, [[0, 1]], [True, False]), "y has 1 entries, same 2, but there must"),
+        ((lw.PA(), X[:0], Y[:0]), "0 sample.* a minimum of 1 is required"),
+        ((lw.PA(), None, Y), "X is None, but a table of rows is needed"),
+        ((lw.PA(), X, Y[:100]), r"X has 178 rows but y has shape \(100,\)"),
+        ((lw.PA(), X, 1), r"X has 178 rows but y has shape \(\)"),
+        ((lw.PAMetric(), X, [[0, 1]], [True, False]), r"same has shape \(2,\), but 1 pairs need"),
+        ((lw.PAMetric(), X, [[0, 178]], [True]), "y holds row number 178, but X has rows 0 to 177"),
+        ((lw.PAMetric(), X, [], []), "y is empty, but at least one row of 2 numbers is needed"),
     ],
 )
 def test_bad_input(arguments, sentence):
@@ -75,3 +82,10 @@ def test_bad_input(arguments, sentence):
 def test_bad_record_every():
     with pytest.raises(ValueError, match="record_every=0 is not allowed"):
         predictive_error(lw.PA(), X, Y, record_every=0)
+
+
+def test_other_tables_give_the_same():
+    expected = predictive_error(lw.PA(), X, Y, record_every=50).mistakes
+    for table in (sp.coo_array(X), sp.coo_matrix(X), X.tolist(), pd.DataFrame(X)):
+        found = predictive_error(lw.PA(), table, Y, record_every=50)
+        np.testing.assert_array_equal(found.mistakes, expected)

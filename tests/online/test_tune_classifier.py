@@ -63,6 +63,7 @@ def test_the_smallest_of_equally_good_values():
         (lw.AROW(), {}, "AROW has no parameter 'C' to tune"),
         (lw.PA(), {"values": []}, r"values has shape \(0,\), but a list of values is needed"),
         (lw.PA(), {"values": [-1.0]}, r"C=-1\.0 is not allowed"),
+        (lw.PA(), {"values": "a"}, "values holds 'a', but only real numbers are allowed"),
         (lw.PA(), {"n_samples": 0}, "n_samples=0 is not allowed"),
         (lw.PA(), {"n_samples": 179}, "n_samples is 179, but the stream has 178 samples"),
     ],
@@ -70,3 +71,19 @@ def test_the_smallest_of_equally_good_values():
 def test_bad_input(model, options, sentence):
     with pytest.raises(ValueError, match=sentence):
         tune_classifier(model, X, Y, **options)
+
+
+@pytest.mark.parametrize(
+    ("table", "labels", "sentence"),
+    [
+        (X, Y[:100], r"X has 178 rows but y has shape \(100,\); they must match"),
+        (X, 1, r"X has 178 rows but y has shape \(\); they must match"),
+        (None, Y, "X is None, but a table of rows is needed"),
+        (X, np.full(178, np.nan), "y contains NaN"),
+        (X, np.ones(178), "has one class, but at least 2 are needed"),
+    ],
+    ids=["fewer labels", "one label", "no table", "NaN", "one class"],
+)
+def test_bad_streams(table, labels, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        tune_classifier(lw.PA(), table, labels)

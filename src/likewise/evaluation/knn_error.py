@@ -11,12 +11,14 @@ from numpy.typing import ArrayLike
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.text import quote
 from likewise._runtime.validation import (
+    as_float_array,
     at_least,
     boolean,
     check_finite,
     check_parameters,
     either,
     encode_labels,
+    has_method,
     one_of,
 )
 from likewise.neighbors import nearest, vote
@@ -95,6 +97,11 @@ def knn_error(
     train, labels = _rows_and_labels(X_train, y_train, "train", metric)
     test, truth = _rows_and_labels(X_test, y_test, "test", metric)
     ks = _numbers_of_neighbors("knn_error", len(train), n_neighbors, max_neighbors, balanced, ties)
+    if train.shape[1] != test.shape[1]:
+        raise ValueError(
+            f"X_train has {train.shape[1]} features and X_test {test.shape[1]}, but they must have "
+            "the same."
+        )
     classes, codes = encode_labels(labels)
     if (truth.dtype.kind in "US") != (classes.dtype.kind in "US"):
         raise ValueError(
@@ -171,16 +178,21 @@ def _rows_and_labels(
     X: ArrayLike, y: ArrayLike, part: str | None, metric: Any
 ) -> tuple[Array, Array]:
     X_name, y_name = ("X", "y") if part is None else (f"X_{part}", f"y_{part}")
-    rows = np.asarray(X if metric is None else metric.transform(X))
+    if metric is not None:
+        owner = "leave_one_out_error" if part is None else "knn_error"
+        transforms = has_method("transform", "a fitted transformer")
+        check_parameters(owner, {"metric": metric}, {"metric": transforms})
+        X = metric.transform(X)
+    rows = X if isinstance(X, np.ndarray) and X.dtype.kind == "f" else as_float_array(X, X_name)
     labels = np.asarray(y)
     if rows.ndim != 2 or labels.shape != rows.shape[:1] or len(rows) == 0:
         raise ValueError(
             f"{X_name} and {y_name} have shapes {rows.shape} and {labels.shape}, "
             "but there must be at least one row and one label for each."
         )
-    if rows.dtype.kind != "f":
-        rows = rows.astype(np.float64)
     check_finite(rows, X_name)
+    if labels.dtype.kind == "f" and np.isnan(labels).any():
+        raise ValueError(f"{y_name} contains NaN, but every row needs a label.")
     return rows, labels
 
 

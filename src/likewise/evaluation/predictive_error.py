@@ -10,13 +10,24 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from likewise._runtime.arrays import FloatArray, IndexArray
-from likewise._runtime.validation import TableLike, at_least, check_parameters, either, none
+from likewise._runtime.validation import (
+    TableLike,
+    at_least,
+    check_parameters,
+    check_row_numbers,
+    check_rows,
+    check_same_flags,
+    either,
+    none,
+)
 from likewise.base import OnlineLearner
+from likewise.online._labels import check_labels
+from likewise.online._samples import is_sparse
 
 
 @dataclass(frozen=True, eq=False)
 class PredictiveError:
-    """What `predictive_error` found.
+    """Result of `predictive_error`.
 
     Attributes
     ----------
@@ -100,23 +111,28 @@ def predictive_error(
             f"{type(learner).__name__} learns from "
             + ("pairs, but same is None." if wants_pairs else "labels, but same was given.")
         )
-    events = np.asarray(y)
-    judged = None if same is None else np.asarray(same)
-    if len(events) == 0 or (judged is not None and judged.shape != (len(events),)):
-        raise ValueError(
-            f"y has {len(events)} entries{'' if judged is None else f', same {judged.size}'}, but "
-            "there must be at least one event, and one judgement for each pair."
-        )
     live: Any = clone(learner)
+    table: Any = X
+    if is_sparse(table):
+        table = table.tocsr()  # from other formats rows cannot be selected
+    n_rows = check_rows(
+        clone(learner), table, reset=True, accept_sparse=not wants_pairs, finite=False
+    ).shape[0]
+    if wants_pairs:
+        events = check_row_numbers(y, "y", 2, n_rows)
+        flags = check_same_flags(same, len(events))
+    else:
+        events = np.asarray(y)
+        check_labels(events, n_rows)
     stops = np.append(np.arange(0, len(events), record_every or len(events))[1:], len(events))
     mistakes = np.empty(len(stops), dtype=np.int64)
     start, first_call = 0, {"classes": np.unique(events)}
     for place, stop in enumerate(stops.tolist()):
         part = slice(start, stop)
-        if judged is not None:
-            live.partial_fit_pairs(X, events[part], judged[part])
+        if wants_pairs:
+            live.partial_fit_pairs(table, events[part], flags[part])
         else:
-            live.partial_fit(X[part], events[part], **(first_call if start == 0 else {}))
+            live.partial_fit(table[part], events[part], **(first_call if start == 0 else {}))
         mistakes[place] = live.mistakes_
         start = stop
     return PredictiveError(float(mistakes[-1] / stop), stops, mistakes / stops, mistakes, live)

@@ -9,8 +9,16 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from likewise._runtime.arrays import FloatArray, IndexArray
-from likewise._runtime.validation import TableLike, at_least, check_parameters, either, none
+from likewise._runtime.validation import (
+    TableLike,
+    at_least,
+    check_parameters,
+    check_rows,
+    either,
+    none,
+)
 from likewise.online._classifier import OnlineClassifier
+from likewise.online._labels import check_labels
 from likewise.online.tuning import candidate_values
 
 
@@ -86,7 +94,9 @@ def tune_classifier(
             f"model is a {type(model).__name__}, but it must be an online classifier of likewise."
         )
     candidates = candidate_values(model, parameter, values, "values")
+    X = check_rows(clone(model), X, reset=True, accept_sparse=True, finite=False)
     labels = np.asarray(y)
+    check_labels(labels, X.shape[0])
     check_parameters(
         "tune_classifier", {"n_samples": n_samples}, {"n_samples": either(none(), at_least(1))}
     )

@@ -14,6 +14,7 @@ from likewise._runtime.text import quote
 from likewise._runtime.threads import single_threaded_blas
 from likewise._runtime.validation import (
     TableLike,
+    as_float_array,
     check_labelled,
     check_parameters,
     check_rows,
@@ -140,7 +141,7 @@ def candidate_values(
     """Return the values of a parameter to try, in ascending order; `argument` has the values."""
     if parameter not in model.get_params(deep=False):
         raise ValueError(f"{type(model).__name__} has no parameter {quote(parameter)} to tune.")
-    chosen = np.asarray(np.logspace(-4, 2, 13) if values is None else values, dtype=np.float64)
+    chosen = np.logspace(-4, 2, 13) if values is None else as_float_array(values, argument)
     if chosen.ndim != 1 or not len(chosen):
         raise ValueError(f"{argument} has shape {chosen.shape}, but a list of values is needed.")
     return np.sort(chosen)
