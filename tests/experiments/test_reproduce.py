@@ -208,6 +208,18 @@ def test_missing_data_are_named_before_anything_is_written(tmp_path, monkeypatch
     assert not (tmp_path / "results").exists()
 
 
+def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match=r"output is '.*file.x', but this folder cannot be made: Not"):
+        reproduce(toy(), output=tmp_path / "file" / "x")
+
+
+def test_a_folder_that_cannot_be_written_to_is_named(tmp_path):
+    (tmp_path / "toy.jsonl").mkdir()
+    with pytest.raises(OSError, match=r"toy\.jsonl' cannot be written: Is a directory"):
+        reproduce(toy(), output=tmp_path)
+
+
 def test_one_process_writes_at_a_time(tmp_path):
     with (
         Journal(tmp_path / "toy.jsonl", {}),

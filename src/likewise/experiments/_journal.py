@@ -30,7 +30,10 @@ class Journal:
 
     def __init__(self, path: Path, header: Record) -> None:
         self.path = path
-        self._file: BinaryIO = open(path, "a+b")  # noqa: SIM115 - closed by close()
+        try:
+            self._file: BinaryIO = open(path, "a+b")  # noqa: SIM115 - closed by close()
+        except OSError as error:
+            raise type(error)(f"{quote_path(path)} cannot be written: {error.strerror}.") from None
         try:
             if lock_file(self._file) is False:
                 raise BlockingIOError(f"{quote_path(path)} is being written by another process.")

@@ -13,7 +13,7 @@ from typing import Any
 
 from likewise import _loops
 from likewise._runtime.progress import progress
-from likewise._runtime.text import quote
+from likewise._runtime.text import quote, quote_path
 from likewise._runtime.threads import count_threads
 from likewise._runtime.writing import write_atomically
 from likewise.experiments._data import load_once
@@ -99,7 +99,12 @@ def reproduce(
     if declared.figures:
         require_matplotlib()
     folder = Path(output)
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise type(error)(
+            f"output is {quote_path(folder)}, but this folder cannot be made: {error.strerror}."
+        ) from None
     ending = "-quick" if quick else ""
     path = folder / f"{declared.name}{ending}"
     trials = declared.journal or declared.name

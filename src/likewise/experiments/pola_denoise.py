@@ -13,6 +13,7 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 
 from likewise._runtime.arrays import FloatArray, IndexArray
+from likewise.exceptions import OverfitWarning
 from likewise.experiments._experiment import Experiment, Figure, Measure, Result, Size, Trial
 from likewise.experiments._figures import panels
 from likewise.experiments._papers import POLA_PAPER
@@ -103,6 +104,7 @@ def _reconstruct(X: FloatArray, labels: IndexArray, method: str, run: int) -> Fl
         same = labels[pairs[:, 0]] == labels[pairs[:, 1]]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.simplefilter("ignore", OverfitWarning)  # few images: that is the experiment
             pola = POLA(random_state=run).fit_pairs(X, pairs, same)
         direction = pola.components_[0] / np.linalg.norm(pola.components_[0])
     mean = X.mean(axis=0)

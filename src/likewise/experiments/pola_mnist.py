@@ -15,6 +15,7 @@ from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise.batch import FDA, RCA
 from likewise.constraints import Pairs, random_pairs
 from likewise.evaluation import knn_error
+from likewise.exceptions import OverfitWarning
 from likewise.experiments._data import load_once
 from likewise.experiments._experiment import (
     Experiment,
@@ -102,7 +103,8 @@ def _learn(
         used = np.flatnonzero(np.ptp(X, axis=0) > 0)
         pola = POLA(max_iter=max_iter, n_iter_no_change=None, random_state=seed)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # the passes are reported
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.simplefilter("ignore", OverfitWarning)  # few pairs: that is the experiment
             pola.fit_pairs(X[:, used], pairs.index, pairs.same)
         L = np.zeros((len(used), X.shape[1]))
         L[:, used] = pola.components_
