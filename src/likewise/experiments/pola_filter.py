@@ -83,40 +83,31 @@ def filter_by_pola(X: FloatArray, relevant: BoolArray) -> BoolArray:
     The metric learns the pair of these two.
     """
     learner = POLA(scale=1.0)
+    M, b = np.zeros((X.shape[1], X.shape[1])), 0.0
     predicted = np.zeros(len(X), dtype=bool)
-    seen = [int(relevant.argmax())]  # nothing can be predicted before the first relevant document
-    metric: Any = None
-    for number in range(seen[0] + 1, len(X)):
+    first = int(relevant.argmax())  # nothing can be predicted before the first relevant document
+    seen = X[[first]]
+    mapped = seen @ M
+    for number in range(first + 1, len(X)):
         x = X[number]
-        if metric is None:
-            M, b = np.zeros((X.shape[1], X.shape[1])), 0.0
-            if hasattr(learner, "_state"):
-                M, b = learner._state.dense(), learner._state.b
-            mapped = X[seen] @ M
-            metric = M, b, mapped, np.einsum("ij,ij->i", mapped, X[seen])
-        M, b, mapped, sqnorms = metric
-        sqdists = x @ M @ x - 2 * mapped @ x + sqnorms
+        sqdists = x @ M @ x - 2 * mapped @ x + np.einsum("ij,ij->i", mapped, seen)
         nearest = int(sqdists.argmin())
         predicted[number] = sqdists[nearest] <= b
-        loss = learner.learn_pair(x, X[seen[nearest]], same=bool(relevant[number]))
+        loss = learner.learn_pair(x, seen[nearest], same=bool(relevant[number]))
         if relevant[number]:
-            seen.append(number)
+            seen = np.vstack([seen, x])
         if loss > 0:
-            metric = None
-        elif relevant[number]:
-            row = x @ M
-            metric = M, b, np.vstack([mapped, row]), np.append(sqnorms, row @ x)
+            M, b = learner._state.dense(), learner.b_
+        if loss > 0 or relevant[number]:
+            mapped = seen @ M
     return predicted
 
 
 def filter_by_weights(learner: Any, X: FloatArray, relevant: BoolArray) -> BoolArray:
     """Predict by a linear classifier before it learns the document."""
-    predicted = np.zeros(len(X), dtype=bool)
-    for number, label in enumerate(relevant.tolist()):
-        before = learner.mistakes_ if number else 0
-        learner.learn_one(X[number], label, classes=[False, True] if number == 0 else None)
-        predicted[number] = label ^ (learner.mistakes_ > before)
-    return predicted
+    learner.set_params(record_every=1).partial_fit(X, relevant, classes=[False, True])
+    wrong = np.diff(learner.history_["mistakes"], prepend=0) > 0
+    return np.asarray(relevant ^ wrong)
 
 
 def _filter_by_perceptron(X: FloatArray, relevant: BoolArray) -> BoolArray:

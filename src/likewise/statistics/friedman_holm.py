@@ -17,7 +17,7 @@ from likewise.statistics.ranks import average_ranks
 
 @dataclass(frozen=True, eq=False)
 class FriedmanHolm:
-    """What `friedman_holm` found.
+    """Result of `friedman_holm`.
 
     Attributes
     ----------

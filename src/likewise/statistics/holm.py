@@ -15,8 +15,8 @@ def holm_correction(p_values: ArrayLike) -> FloatArray:
     r"""Return p-values that are adjusted for the number of tests, by Holm's procedure.
 
     With the p-values in ascending order the adjusted ones are
-    :math:`\max_{j \le i} \min(1, (m - j + 1)\, p_j)`: at most the level where the procedure rejects
-    at this level. It controls the probability of any wrong rejection, whatever the dependence
+    :math:`\max_{j \le i} \min(1, (m - j + 1)\, p_j)`. The procedure rejects at the level α where
+    they are at most α. It controls the probability of any wrong rejection, whatever the dependence
     between the tests.
 
     Parameters
@@ -52,9 +52,10 @@ def holm_correction(p_values: ArrayLike) -> FloatArray:
 def holm_test(ranks: ArrayLike, n_datasets: int, *, control: int | None = None) -> FloatArray:
     r"""Test which methods differ, by average ranks and Holm's correction.
 
-    Two methods are compared by :math:`z = (R_i - R_j) / \sqrt{k(k+1) / (6N)}`, which is
-    approximately normal, on both sides. It is a post-hoc test: use it where `friedman_test` or
-    `iman_davenport_test` shows that not all methods are equally good.
+    Two methods are compared by a two-sided test of
+    :math:`z = (R_i - R_j) / \sqrt{k(k+1) / (6N)}`, which is approximately standard normal if they
+    are equally good. It is a post-hoc test: use it where `friedman_test` or `iman_davenport_test`
+    shows that not all methods are equally good.
 
     Parameters
     ----------

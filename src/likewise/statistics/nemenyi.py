@@ -16,8 +16,8 @@ from likewise.statistics.ranks import check_average_ranks, rank_difference_error
 def nemenyi_test(ranks: ArrayLike, n_datasets: int) -> FloatArray:
     """Test which methods differ, by average ranks and the studentised range.
 
-    Like Tukey's test it compares all pairs, and two methods differ at the level α if their average
-    ranks differ by the `critical_difference` at least. It is a post-hoc test: use it where
+    Like Tukey's test it compares all pairs: two methods differ at the level α if their average
+    ranks differ by at least the `critical_difference`. It is a post-hoc test: use it where
     `friedman_test` or `iman_davenport_test` shows that not all methods are equally good.
 
     Parameters
