@@ -152,7 +152,8 @@ class Experiment:
         What is done, in a few sentences: data, order, settings, and what the paper leaves open.
     run : callable
         Called with a trial's data set, method and run and the options of the size; returns the
-        trial's results, which JSON can hold. Equal arguments give equal results.
+        trial's results, which JSON can hold. Equal arguments give equal results, apart from
+        measured times.
     measures : tuple of Measure
         The numbers that the tables show.
     full, quick : Size
