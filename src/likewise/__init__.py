@@ -49,7 +49,7 @@ if TYPE_CHECKING:
         Whitening,
     )
     from likewise.energy import EnergyClassifier
-    from likewise.exceptions import DegenerateMetricWarning, OverfitWarning
+    from likewise.exceptions import DegenerateMetricWarning, GuaranteeError, OverfitWarning
     from likewise.knn import MetricKNN
     from likewise.online import (
         AROW,
@@ -89,7 +89,7 @@ else:
                 "Whitening",
             ],
             "energy": ["EnergyClassifier"],
-            "exceptions": ["DegenerateMetricWarning", "OverfitWarning"],
+            "exceptions": ["DegenerateMetricWarning", "GuaranteeError", "OverfitWarning"],
             "knn": ["MetricKNN"],
             "online": [
                 "AROW",
@@ -152,6 +152,7 @@ __all__ = [
     "DoubletSVM",
     "EnergyClassifier",
     "Euclidean",
+    "GuaranteeError",
     "MetricKNN",
     "MultiMetricLMNN",
     "OverfitWarning",

@@ -1,8 +1,8 @@
-"""Warnings about metrics that were learned but are of little use."""
+"""Warnings about metrics of little use, and the error of a promise that cannot be kept."""
 
 from __future__ import annotations
 
-__all__ = ["DegenerateMetricWarning", "OverfitWarning"]
+__all__ = ["DegenerateMetricWarning", "GuaranteeError", "OverfitWarning"]
 
 
 class OverfitWarning(UserWarning):
@@ -23,3 +23,21 @@ class DegenerateMetricWarning(UserWarning):
     still be useful: choose a threshold for them on other pairs. In the second, remove the features
     that the warning names.
     """
+
+
+class GuaranteeError(ValueError):
+    """An error rate cannot be promised with the confidence asked for, whatever the threshold.
+
+    Attributes
+    ----------
+    needed_pairs, needed_items : int
+        About how many pairs, and items in them, would do.
+    """
+
+    def __init__(self, message: str, needed_pairs: int, needed_items: int) -> None:
+        super().__init__(message, needed_pairs, needed_items)
+        self.needed_pairs = needed_pairs
+        self.needed_items = needed_items
+
+    def __str__(self) -> str:
+        return str(self.args[0])

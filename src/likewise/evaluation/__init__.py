@@ -6,9 +6,9 @@ from likewise.evaluation.predictive_error import PredictiveError, predictive_err
 from likewise.evaluation.rank import effective_dimension
 from likewise.evaluation.results import Comparison, MethodResult
 from likewise.evaluation.scoring import PairScorer, pair_scorer
-from likewise.evaluation.verification import VerificationCurve, verification_curve
 from likewise.methods import COMPARED_METHODS
 from likewise.statistics import (
+    ChosenThreshold,
     ErrorRates,
     FriedmanHolm,
     GroupPairSplit,
@@ -16,7 +16,10 @@ from likewise.statistics import (
     PairSplit,
     RankTest,
     SignFlipTest,
+    VerificationBand,
+    VerificationCurve,
     average_ranks,
+    choose_threshold,
     critical_difference,
     error_rates,
     friedman_holm,
@@ -28,10 +31,12 @@ from likewise.statistics import (
     nemenyi_test,
     pairs_needed,
     sign_flip_max_test,
+    verification_curve,
 )
 
 __all__ = [
     "COMPARED_METHODS",
+    "ChosenThreshold",
     "Comparison",
     "ErrorRates",
     "FriedmanHolm",
@@ -44,8 +49,10 @@ __all__ = [
     "PredictiveError",
     "RankTest",
     "SignFlipTest",
+    "VerificationBand",
     "VerificationCurve",
     "average_ranks",
+    "choose_threshold",
     "compare",
     "critical_difference",
     "effective_dimension",

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from likewise._runtime.arrays import Array
 from likewise._runtime.validation import at_least, check_parameters, one_of
 from likewise.constraints import Pairs, random_pairs
-from likewise.evaluation.verification import VerificationCurve, verification_curve
 from likewise.metric import row_norms
+from likewise.statistics import VerificationCurve, verification_curve
 
 DEFAULT_PAIRS = 10_000
 

@@ -13,8 +13,15 @@ from likewise.statistics.nemenyi import critical_difference, nemenyi_test
 from likewise.statistics.pair_split import GroupPairSplit, PairSplit
 from likewise.statistics.ranks import average_ranks
 from likewise.statistics.sign_flip import SignFlipTest, sign_flip_max_test
+from likewise.statistics.threshold import ChosenThreshold, choose_threshold
+from likewise.statistics.verification import (
+    VerificationBand,
+    VerificationCurve,
+    verification_curve,
+)
 
 __all__ = [
+    "ChosenThreshold",
     "Decision",
     "DyadicVariance",
     "ErrorRates",
@@ -24,7 +31,10 @@ __all__ = [
     "PairSplit",
     "RankTest",
     "SignFlipTest",
+    "VerificationBand",
+    "VerificationCurve",
     "average_ranks",
+    "choose_threshold",
     "critical_difference",
     "decide",
     "dyadic_variance",
@@ -40,4 +50,5 @@ __all__ = [
     "rows_to_test",
     "sign_flip_max_test",
     "stratified_folds",
+    "verification_curve",
 ]

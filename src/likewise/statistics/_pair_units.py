@@ -12,13 +12,15 @@ from likewise._runtime.text import quote
 from likewise._runtime.validation import as_float_array, check_same_flags
 
 
-def check_scored_pairs(distances: ArrayLike, same: ArrayLike) -> tuple[FloatArray, BoolArray]:
+def check_scored_pairs(
+    distances: ArrayLike, same: ArrayLike, name: str = "distances"
+) -> tuple[FloatArray, BoolArray]:
     """Return finite distances and flags, of which both kinds are needed."""
-    values = as_float_array(distances, "distances")
+    values = as_float_array(distances, name)
     if values.ndim != 1:
-        raise ValueError(f"distances has shape {values.shape}, but one distance a pair is needed.")
+        raise ValueError(f"{name} has shape {values.shape}, but one distance a pair is needed.")
     if not np.isfinite(values).all():
-        raise ValueError("distances must be finite, but it has NaN or infinite values.")
+        raise ValueError(f"{name} must be finite, but it has NaN or infinite values.")
     flags = check_same_flags(same, len(values))
     require_both_kinds(flags)
     return values, flags

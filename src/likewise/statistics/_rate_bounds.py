@@ -137,7 +137,7 @@ def rate_bounds(
         Decides the disjoint pairs and the resampling.
     """
     if units is None or np.bincount(units.ravel()).max() == 1:
-        return _independent(n_errors, n_pairs)
+        return independent_bounds(n_errors, n_pairs)
     if guarantee == "exact":
         return _of_disjoint_pairs(units, n_errors, random_state)
     approximate = _of_dyadic_variance(units, n_errors, random_state)
@@ -147,7 +147,8 @@ def rate_bounds(
     return BootstrapBounds(n_errors / n_pairs, replicates, approximate)
 
 
-def _independent(n_errors: IndexArray, n_pairs: int) -> BinomialBounds:
+def independent_bounds(n_errors: IndexArray, n_pairs: int) -> BinomialBounds:
+    """Return Clopper and Pearson's bounds."""
     shape = n_errors.shape
     return BinomialBounds(
         n_errors / n_pairs, np.full(shape, float(n_pairs)), np.full(shape, np.inf)
@@ -158,7 +159,7 @@ def _of_disjoint_pairs(
     units: IndexArray, n_errors: IndexArray, random_state: int
 ) -> BinomialBounds:
     chosen = disjoint_pairs(units, np.random.default_rng(random_state))
-    return _independent(np.concatenate([[0], np.cumsum(chosen)])[n_errors], int(chosen.sum()))
+    return independent_bounds(np.concatenate([[0], np.cumsum(chosen)])[n_errors], int(chosen.sum()))
 
 
 def _of_dyadic_variance(
@@ -166,7 +167,7 @@ def _of_dyadic_variance(
 ) -> BinomialBounds:
     """Return Korn and Graubard's bounds; those of disjoint pairs where nothing varies."""
     n_pairs = len(units)
-    bounds = _independent(n_errors, n_pairs)
+    bounds = independent_bounds(n_errors, n_pairs)
     constant = (n_errors == 0) | (n_errors == n_pairs)
     if constant.any():
         exact = _of_disjoint_pairs(units, n_errors[constant], random_state)

@@ -76,7 +76,11 @@ def dyadic_variance(
     values = as_float_array(influence, "influence")
     if values.ndim != 1 or not np.isfinite(values).all():
         raise ValueError("influence must be one finite number per pair, but it is not.")
-    units = units_of_pairs(items, groups, n_pairs=len(values))
+    return variance_over_units(values, units_of_pairs(items, groups, n_pairs=len(values)))
+
+
+def variance_over_units(values: FloatArray, units: IndexArray) -> DyadicVariance:
+    """Return the variance of the sum of `values` of pairs, from the codes of their units."""
     between = units[:, 0] != units[:, 1]
     n_codes = int(units.max()) + 1
     sums = np.bincount(units[:, 0], weights=values, minlength=n_codes)

@@ -1,12 +1,14 @@
 """Verification curves against double loops and scikit-learn."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from likewise.evaluation import verification_curve
+from likewise.evaluation import error_rates, verification_curve
 
 
 def rates_by_loops(distance, same, threshold):
@@ -113,3 +115,37 @@ def test_a_rate_is_from_0_to_1(fmr):
     curve = verification_curve([1.0, 2.0], [True, False])
     with pytest.raises(ValueError, match="must be a rate from 0 to 1"):
         curve.fnmr_at(fmr)
+
+
+@pytest.mark.parametrize("guarantee", ["approximate", "exact"])
+def test_the_band_has_the_intervals_of_every_threshold(guarantee):
+    rng = np.random.default_rng(0)
+    items = np.stack(np.triu_indices(40, 1), axis=1)
+    groups = np.arange(40) // 2
+    same = groups[items[:, 0]] == groups[items[:, 1]]
+    distance = rng.normal(size=len(items)).round(2) + 2 * ~same
+    curve = verification_curve(
+        distance, same, items=items, groups=groups, confidence=0.9, guarantee=guarantee
+    )
+    band = curve.band
+    assert set(band.thresholds) <= set(curve.thresholds)
+    assert len(band.thresholds) > 100
+    for k in range(0, len(band.thresholds), 7):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of few degrees of freedom
+            rates = error_rates(
+                distance,
+                same,
+                band.thresholds[k],
+                items=items,
+                groups=groups,
+                confidence=0.9,
+                guarantee=guarantee,
+            )
+        found = [band.fmr_lower[k], band.fmr_upper[k], band.fnmr_lower[k], band.fnmr_upper[k]]
+        if guarantee == "approximate":
+            assert found == pytest.approx([*rates.fmr_interval, *rates.fnmr_interval])
+        # Which disjoint pairs are drawn depends on the order of the pairs.
+        assert found[0] <= found[1]
+        assert found[2] <= found[3]
+    assert verification_curve(distance, same).band is None

@@ -8,9 +8,37 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from likewise._runtime.arrays import BoolArray, FloatArray
+from likewise._runtime.arrays import BoolArray, FloatArray, IndexArray
 from likewise._runtime.text import quote
-from likewise._runtime.validation import check_same_flags
+from likewise.statistics._error_order import ErrorOrder
+from likewise.statistics._pair_units import check_scored_pairs
+from likewise.statistics._rate_bounds import Guarantee, RateBounds, rate_bounds
+from likewise.statistics.error_rates import check_confidence, pair_units
+
+
+@dataclass(frozen=True, eq=False)
+class VerificationBand:
+    """Confidence limits of both error rates, each threshold by itself.
+
+    Attributes
+    ----------
+    thresholds : ndarray of shape (n_thresholds,)
+        Some of those of the curve, ascending; the numbers of errors grow by at most about 1 %
+        from one to the next.
+    fmr_lower, fmr_upper : ndarray of shape (n_thresholds,)
+        Two-sided interval of the false match rate at each threshold.
+    fnmr_lower, fnmr_upper : ndarray of shape (n_thresholds,)
+        The same of the false non-match rate.
+    confidence : float
+        Of each interval. That all of them hold at once is less certain.
+    """
+
+    thresholds: FloatArray
+    fmr_lower: FloatArray
+    fmr_upper: FloatArray
+    fnmr_lower: FloatArray
+    fnmr_upper: FloatArray
+    confidence: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +55,8 @@ class VerificationCurve:
         False non-match rate: the share of same pairs that are rejected; falls from 1 to 0.
     n_same, n_different : int
         How many pairs of each kind the rates are shares of.
+    band : VerificationBand or None
+        Confidence limits of both rates, if a confidence was asked for.
     """
 
     thresholds: FloatArray
@@ -34,6 +64,7 @@ class VerificationCurve:
     fnmr: FloatArray
     n_same: int
     n_different: int
+    band: VerificationBand | None = None
 
     @cached_property
     def eer(self) -> float:
@@ -77,10 +108,19 @@ class VerificationCurve:
         return int(np.searchsorted(self.fmr, fmr, side="right")) - 1
 
 
-def verification_curve(distance: ArrayLike, same: ArrayLike) -> VerificationCurve:
+def verification_curve(
+    distance: ArrayLike,
+    same: ArrayLike,
+    *,
+    items: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    confidence: float | None = None,
+    guarantee: Guarantee = "approximate",
+    random_state: int = 0,
+) -> VerificationCurve:
     """Return the error rates of verifying pairs by a threshold on the distance.
 
-    Exact, ties included, in O(m log m) for m pairs.
+    Exact, ties included, in O(m log m) for m pairs; the confidence limits, too.
 
     Parameters
     ----------
@@ -88,6 +128,14 @@ def verification_curve(distance: ArrayLike, same: ArrayLike) -> VerificationCurv
         Large means different; `pair_distance` of any metric.
     same : array-like of bool of shape (n_pairs,)
         True for pairs that belong together. Both kinds are needed.
+    items, groups : array-like, optional
+        Which pairs share items or subjects, as for `error_rates`.
+    confidence : float, optional
+        Confidence of the intervals of `band`, such as 0.95. By default there is no band.
+    guarantee : {"approximate", "exact", "bootstrap"}, default="approximate"
+        How the band is found, as for `error_rates`.
+    random_state : int, default=0
+        Decides the disjoint pairs and the draws of the bootstrap.
 
     Returns
     -------
@@ -101,39 +149,68 @@ def verification_curve(distance: ArrayLike, same: ArrayLike) -> VerificationCurv
     (0.5, 0.75)
     >>> curve.threshold_at(fmr=0.5), curve.fnmr_at(fmr=0.5)
     (0.3, 0.0)
+    >>> curve = verification_curve(
+    ...     [0.1, 0.2, 0.3, 0.4], [True, False, True, False],
+    ...     items=[[0, 1], [0, 2], [2, 3], [1, 3]], confidence=0.95,
+    ... )
+    >>> curve.band.thresholds, curve.band.fmr_upper.round(2)
+    (array([0.1, 0.2, 0.3, 0.4]), array([0.84, 0.99, 0.99, 1.  ]))
     """
-    distances, is_same = _check_pairs(distance, same)
+    distances, is_same = check_scored_pairs(distance, same, "distance")
     thresholds, kind = np.unique(distances, return_inverse=True)
     n_same = int(is_same.sum())
     n_different = len(is_same) - n_same
     accepted_same = _counts_up_to(kind[is_same], len(thresholds))
     accepted_different = _counts_up_to(kind[~is_same], len(thresholds))
+    band = None
+    if confidence is not None:
+        check_confidence("verification_curve", confidence, guarantee, random_state)
+        units = pair_units(items, groups, len(distances))
+        band = _band(distances, is_same, units, confidence, guarantee, random_state)
     return VerificationCurve(
         thresholds=np.concatenate([[-np.inf], thresholds]),
         fmr=accepted_different / n_different,
         fnmr=(n_same - accepted_same) / n_same,
         n_same=n_same,
         n_different=n_different,
+        band=band,
     )
+
+
+def _band(
+    distances: FloatArray,
+    same: BoolArray,
+    units: IndexArray | None,
+    confidence: float,
+    guarantee: Guarantee,
+    random_state: int,
+) -> VerificationBand:
+    different = ErrorOrder("different", distances, same, units)
+    matching = ErrorOrder("same", distances, same, units)
+    thresholds = np.union1d(
+        different.grid(1, len(different))[0], matching.grid(0, len(matching) - 1)[0]
+    )
+    level = (1 + confidence) / 2
+    fmr, fnmr = (
+        _bounds(kind, thresholds, guarantee, random_state) for kind in (different, matching)
+    )
+    return VerificationBand(
+        thresholds=thresholds,
+        fmr_lower=fmr.lower(level),
+        fmr_upper=fmr.upper(level),
+        fnmr_lower=fnmr.lower(level),
+        fnmr_upper=fnmr.upper(level),
+        confidence=float(confidence),
+    )
+
+
+def _bounds(
+    kind: ErrorOrder, thresholds: FloatArray, guarantee: Guarantee, random_state: int
+) -> RateBounds:
+    n_errors = kind.count(thresholds)
+    return rate_bounds(kind.units, len(kind), n_errors, guarantee, random_state)
 
 
 def _counts_up_to(kind: NDArray[np.intp], n_kinds: int) -> NDArray[np.intp]:
     counts = np.bincount(kind, minlength=n_kinds)
     return np.concatenate([[0], np.cumsum(counts)])
-
-
-def _check_pairs(distance: ArrayLike, same: ArrayLike) -> tuple[FloatArray, BoolArray]:
-    distances = np.asarray(distance, dtype=np.float64)
-    if distances.ndim != 1:
-        raise ValueError(
-            f"distance has shape {distances.shape}, but one distance a pair is needed."
-        )
-    if not np.isfinite(distances).all():
-        raise ValueError("distance must be finite, but it has NaN or infinite values.")
-    flags = check_same_flags(same, len(distances))
-    if flags.all() or not flags.any():
-        raise ValueError(
-            f"same has {flags.sum()} same and {(~flags).sum()} different pairs, "
-            "but at least one of each is needed."
-        )
-    return distances, flags
