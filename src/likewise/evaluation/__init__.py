@@ -5,6 +5,14 @@ from likewise.evaluation.knn_error import KNNError, knn_error, leave_one_out_err
 from likewise.evaluation.predictive_error import PredictiveError, predictive_error
 from likewise.evaluation.rank import effective_dimension
 from likewise.evaluation.results import Comparison, MethodResult
+from likewise.evaluation.retrieval import (
+    mean_average_precision,
+    mrr,
+    ndcg,
+    precision_at_k,
+    recall_at_k,
+)
+from likewise.evaluation.retrieval_score import RetrievalScore
 from likewise.evaluation.scoring import PairScorer, pair_scorer
 from likewise.methods import COMPARED_METHODS
 from likewise.statistics import (
@@ -48,6 +56,7 @@ __all__ = [
     "PairSplit",
     "PredictiveError",
     "RankTest",
+    "RetrievalScore",
     "SignFlipTest",
     "VerificationBand",
     "VerificationCurve",
@@ -65,10 +74,15 @@ __all__ = [
     "knn_error",
     "leakage",
     "leave_one_out_error",
+    "mean_average_precision",
+    "mrr",
+    "ndcg",
     "nemenyi_test",
     "pair_scorer",
     "pairs_needed",
+    "precision_at_k",
     "predictive_error",
+    "recall_at_k",
     "sign_flip_max_test",
     "verification_curve",
 ]

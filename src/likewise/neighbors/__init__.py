@@ -9,11 +9,13 @@ Equal distances are ordered by row number. To search under a metric L, pass ``X 
 from likewise._loops.distances.types import TooManyPairs
 from likewise.neighbors._nearest import farthest, nearest
 from likewise.neighbors._radius import within_radius_of_other_class
+from likewise.neighbors._ranking import map_rankings
 from likewise.neighbors._vote import vote
 
 __all__ = [
     "TooManyPairs",
     "farthest",
+    "map_rankings",
     "nearest",
     "vote",
     "within_radius_of_other_class",
