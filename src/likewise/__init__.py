@@ -7,6 +7,7 @@ from likewise._runtime.lazy import lazy_package
 if TYPE_CHECKING:
     from likewise import base as base
     from likewise import batch as batch
+    from likewise import clustering as clustering
     from likewise import cones as cones
     from likewise import constraints as constraints
     from likewise import datasets as datasets
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
         TripletSVM,
         Whitening,
     )
+    from likewise.clustering import PairClusters, cluster_pairs
     from likewise.energy import EnergyClassifier
     from likewise.exceptions import DegenerateMetricWarning, GuaranteeError, OverfitWarning
     from likewise.knn import MetricKNN
@@ -88,6 +90,7 @@ else:
                 "TripletSVM",
                 "Whitening",
             ],
+            "clustering": ["PairClusters", "cluster_pairs"],
             "energy": ["EnergyClassifier"],
             "exceptions": ["DegenerateMetricWarning", "GuaranteeError", "OverfitWarning"],
             "knn": ["MetricKNN"],
@@ -106,6 +109,7 @@ else:
         submodules=[
             "base",
             "batch",
+            "clustering",
             "cones",
             "constraints",
             "datasets",
@@ -157,11 +161,13 @@ __all__ = [
     "MultiMetricLMNN",
     "OverfitWarning",
     "PAMetric",
+    "PairClusters",
     "Perceptron",
     "SecondOrderPerceptron",
     "TripletSVM",
     "Whitening",
     "__version__",
+    "cluster_pairs",
     "constraints",
     "load",
 ]

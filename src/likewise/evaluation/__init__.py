@@ -1,5 +1,6 @@
 """How good is a metric: neighbours' votes, verification of pairs, and methods side by side."""
 
+from likewise.evaluation.clusters import ClusterScores, b_cubed_scores, pairwise_scores
 from likewise.evaluation.comparison import compare
 from likewise.evaluation.knn_error import KNNError, knn_error, leave_one_out_error
 from likewise.evaluation.predictive_error import PredictiveError, predictive_error
@@ -45,6 +46,7 @@ from likewise.statistics import (
 __all__ = [
     "COMPARED_METHODS",
     "ChosenThreshold",
+    "ClusterScores",
     "Comparison",
     "ErrorRates",
     "FriedmanHolm",
@@ -61,6 +63,7 @@ __all__ = [
     "VerificationBand",
     "VerificationCurve",
     "average_ranks",
+    "b_cubed_scores",
     "choose_threshold",
     "compare",
     "critical_difference",
@@ -80,6 +83,7 @@ __all__ = [
     "nemenyi_test",
     "pair_scorer",
     "pairs_needed",
+    "pairwise_scores",
     "precision_at_k",
     "predictive_error",
     "recall_at_k",
