@@ -27,6 +27,14 @@ def test_marks(measure, ours, expected):
     assert mark(measure, [ours], 0.5, paper) == expected
 
 
+def test_our_deviation_counts_for_runs_without_one():
+    paper = Published("a", "x", "error", 10.0, runs=4)
+    # Ours is 0.5 with 16 runs, so that the paper's is 1 with 4: 2·√1.25 = 2.236.
+    for ours, expected in ((12.2, "same"), (12.3, "worse"), (7.7, "better")):
+        assert mark(ERROR, [ours] * 16, 0.5, paper) == expected
+    assert mark(ERROR, [11.1], 0.5, paper) == "worse"  # one run tells no deviation of runs
+
+
 def test_without_any_error_only_rounding_is_allowed():
     paper = Published("a", "x", "error", 10.0)
     assert mark(ERROR, [10.004], None, paper) == "same"
@@ -84,3 +92,17 @@ def test_derived_measures_follow_the_others():
     summary = summarize(experiment, experiment.full, results, "toy")
     assert [cell["measure"] for cell in summary["cells"]] == ["error", "wins"]
     assert summary["cells"][1]["mark"] == "same"
+
+
+def test_the_papers_own_methods_are_counted_apart():
+    experiment = toy(
+        published=(Published("a", "x", "error", 9.0), Published("a", "yy", "error", 1.0)),
+        own_methods=("x",),
+    )
+    results = {Trial(0, "a", method): {"error": 2.0} for method in ("x", "yy")}
+    summary = summarize(experiment, experiment.full, results, "toy")
+    assert summary["marks"] == {"better": 1, "same": 0, "worse": 1}
+    assert summary["own_marks"] == {"better": 1, "same": 0, "worse": 0}
+    page = markdown(summary)
+    assert "1 worse: 50% the same or better. Of 1 numbers of its own methods 0 are" in page
+    assert "100% the same or better." in page

@@ -27,7 +27,7 @@ class KernelMetric(MetricLearner):
 
     kernel: Any
     kernel_params: dict[str, Any] | None
-    _space: KernelSpace | None
+    _space: Any  # KernelSpace or None; NCML may have a PairKernelSpace
     _kernel_used: tuple[Any, dict[str, Any]] | None
 
     def _map_to_space(

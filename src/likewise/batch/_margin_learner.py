@@ -144,10 +144,7 @@ class MarginLearner(KernelMetric):
         self, X: Array, constraints: Pairs | Triplets
     ) -> tuple[ConstraintMatrices, float]:
         """Return the constraints of the scaled X, and the scale."""
-        if isinstance(constraints, Pairs):
-            matrices = ConstraintMatrices.from_pairs(X, constraints, self.n_jobs)
-        else:
-            matrices = ConstraintMatrices.from_triplets(X, constraints, self.n_jobs)
+        matrices = self._unscaled_matrices(X, constraints)
         if getattr(self, "kernel", None) is not None:
             matrices = _without_rounding(matrices)
         factor = self.scale
@@ -161,6 +158,11 @@ class MarginLearner(KernelMetric):
                 "learned from: scale the features, or remove outliers."
             )
         return matrices.scaled(float(factor)), float(factor)
+
+    def _unscaled_matrices(self, X: Array, constraints: Pairs | Triplets) -> ConstraintMatrices:
+        if isinstance(constraints, Pairs):
+            return ConstraintMatrices.from_pairs(X, constraints, self.n_jobs)
+        return ConstraintMatrices.from_triplets(X, constraints, self.n_jobs)
 
     def _keep_solution(
         self, problem: MarginProblem, found: Solution, factor: float, dtype: Any

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
 from likewise._runtime.arrays import Array
-from likewise._runtime.validation import at_least
+from likewise._runtime.validation import Rule, at_least
+from likewise.base.metric_learner import as_vector
 from likewise.batch._margin_learner import COMMON_RULES, PairMarginLearner
+from likewise.batch._pair_kernel_space import PairKernel, PairKernelSpace
 from likewise.cones import Cone, ConicHull
-from likewise.constraints import Pairs, nearest_and_farthest_pairs
+from likewise.constraints import Pairs, Triplets, nearest_and_farthest_pairs
 from likewise.kernels import KERNEL_RULES
+from likewise.objectives import ConstraintMatrices
 
 
 class NCML(PairMarginLearner):
@@ -39,6 +47,14 @@ class NCML(PairMarginLearner):
     kernel_params : dict, optional
         Parameters of the kernel, named as in scikit-learn: "gamma" (default 1 / n_features),
         "coef0" (1), "degree" (3); or the keyword arguments of a callable.
+    pair_kernel : callable, optional
+        A kernel κ between pairs, in place of one between samples: ``pair_kernel(A, B, C, D)``
+        returns the kernel matrix of the pairs (A[i], B[i]) and (C[j], D[j]). The inner product of
+        the matrices of two pairs is then κ², and the squared distance of a and b is the sum of
+        :math:`\alpha_l\,\kappa(l, (a, b))^2` over the pairs l. κ must be positive semidefinite, 0
+        for a pair of equal samples, and the same for (a, b) and (b, a) up to its sign. There is a
+        distance of pairs only: no `transform`, and no triangle inequality unless κ implies it. The
+        model keeps both samples of all pairs, and needs an n_pairs × n_pairs kernel matrix.
     scale : "auto" or float
         Factor by which X is multiplied internally, since the margin of 1 fixes a unit of squared
         distance. "auto" makes the median squared distance of the *same* pairs 1.
@@ -58,7 +74,8 @@ class NCML(PairMarginLearner):
     ----------
     components_ : array of shape (n_features, n_features)
         L, with eigenvalues of M in descending order. With a kernel, `components_` and `matrix_` are
-        over the kernel principal components instead of the features.
+        over the kernel principal components instead of the features; with a pair kernel, over
+        coordinates of pairs in its feature space.
     matrix_ : array of shape (n_features, n_features)
         M.
     intercept_, threshold_ : float
@@ -88,7 +105,14 @@ class NCML(PairMarginLearner):
     True
     """
 
-    _rules: ClassVar = {"n_neighbors": at_least(1), **COMMON_RULES, **KERNEL_RULES}
+    _rules: ClassVar = {
+        "n_neighbors": at_least(1),
+        **COMMON_RULES,
+        **KERNEL_RULES,
+        "pair_kernel": Rule(
+            "None or a callable of four arrays", lambda v: v is None or callable(v)
+        ),
+    }
 
     def __init__(
         self,
@@ -97,6 +121,7 @@ class NCML(PairMarginLearner):
         *,
         kernel: str | Callable[..., Any] | None = None,
         kernel_params: dict[str, Any] | None = None,
+        pair_kernel: PairKernel | None = None,
         scale: str | float = "auto",
         tol: float = 1e-3,
         max_iter: int = 500,
@@ -108,6 +133,7 @@ class NCML(PairMarginLearner):
         self.C = C
         self.kernel = kernel
         self.kernel_params = kernel_params
+        self.pair_kernel = pair_kernel
         self.scale = scale
         self.tol = tol
         self.max_iter = max_iter
@@ -118,5 +144,58 @@ class NCML(PairMarginLearner):
     def _cone(self) -> Cone:
         return ConicHull()
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.kernel is not None and self.pair_kernel is not None:
+            raise ValueError(
+                f"kernel={self.kernel!r} and a pair_kernel are both given, but only one of them is "
+                "allowed."
+            )
+
+    def _learn(self, X: Array, rows: Array, space: Any, constraints: Pairs | Triplets) -> Self:
+        if self.pair_kernel is not None:
+            first, second = constraints.index.T
+            space, rows = PairKernelSpace.from_pairs(X[first], X[second], self.pair_kernel)
+        return super()._learn(X, rows, space, constraints)
+
+    def _unscaled_matrices(self, X: Array, constraints: Pairs | Triplets) -> ConstraintMatrices:
+        if self.pair_kernel is None:
+            return super()._unscaled_matrices(X, constraints)
+        assert isinstance(constraints, Pairs)
+        # X has one row for each pair: its coordinates take the place of the difference.
+        return ConstraintMatrices(X, None, np.where(constraints.same, -1.0, 1.0), self.n_jobs)
+
+    def _space_attributes(self, space: Any) -> dict[str, Any]:
+        if isinstance(space, PairKernelSpace):
+            return {"_space": space, "_kernel_used": (self.pair_kernel, {})}
+        return super()._space_attributes(space)
+
+    def get_metric(self) -> Callable[[ArrayLike, ArrayLike], float]:
+        """Return the distance as a plain function of two vectors, for SciPy and scikit-learn."""
+        check_is_fitted(self)
+        if isinstance(self._space, PairKernelSpace):
+            return partial(_pair_kernel_distance, self)
+        return super().get_metric()
+
+    def _map(self, X: Any) -> Any:
+        if isinstance(self._space, PairKernelSpace):
+            raise ValueError(
+                "A model with a pair kernel has distances of pairs only, and cannot transform "
+                "single rows: use pair_distance or get_metric."
+            )
+        return super()._map(X)
+
+    def _map_differences(self, A: Array, B: Array) -> Any:
+        if not isinstance(self._space, PairKernelSpace):
+            return super()._map_differences(A, B)
+        assert self._kernel_used is not None
+        coordinates = self._space.coordinates(A, B, self._kernel_used[0])
+        return np.asarray(coordinates @ self.components_.T, dtype=A.dtype)
+
     def _constraints(self, X: Array, labels: Array) -> Pairs:
         return nearest_and_farthest_pairs(X, labels, self.n_neighbors, n_jobs=self.n_jobs)
+
+
+def _pair_kernel_distance(metric: NCML, first: ArrayLike, second: ArrayLike) -> float:
+    a, b = (as_vector(side, metric.n_features_in_)[None] for side in (first, second))
+    return float(metric.pair_distance(a, b)[0])

@@ -74,7 +74,8 @@ class Published:
     deviation : float or None
         Its standard deviation over runs, where the paper gives one.
     runs : int
-        The number of these runs.
+        The number of these runs. Where there are several and the paper gives no deviation, ours is
+        taken for the paper's.
     """
 
     dataset: str
@@ -172,6 +173,8 @@ class Experiment:
         Returns further results, computed from those of all trials: results by trial.
     derived : tuple of Measure
         The measures of these results.
+    own_methods : tuple of str
+        The methods that the paper proposes: they are counted apart from those it compares with.
     journal : str, optional
         Name of the file of finished trials; default: the name of the experiment. Experiments with
         the same `run` and options that name the same file share their trials: none is run twice.
@@ -193,6 +196,7 @@ class Experiment:
     figures: tuple[Figure, ...] = ()
     derive: Callable[[Mapping[Trial, Result]], Mapping[Trial, Result]] | None = None
     derived: tuple[Measure, ...] = ()
+    own_methods: tuple[str, ...] = ()
     journal: str | None = None
 
     def size(self, *, quick: bool) -> Size:

@@ -25,7 +25,7 @@ def summarize(
     cells = list(_cells(experiment, experiment.measures, results))
     if experiment.derive is not None:
         cells += _cells(experiment, experiment.derived, experiment.derive(results))
-    marks = Counter(cell["mark"] for cell in cells if cell["mark"])
+    own = [cell for cell in cells if cell["method"] in experiment.own_methods]
     return {
         "experiment": experiment.name,
         "title": experiment.title,
@@ -37,7 +37,8 @@ def summarize(
         "stand_ins": {n: what for n, what in experiment.stand_ins.items() if n in size.datasets},
         "reductions": list(experiment.reductions),
         "measures": [asdict(measure) for measure in (*experiment.measures, *experiment.derived)],
-        "marks": {mark: marks[mark] for mark in ("better", "same", "worse")},
+        "marks": _count_marks(cells),
+        "own_marks": _count_marks(own),
         "cells": cells,
         "figures": [
             {"name": f"{name}-{figure.name}", "caption": figure.caption}
@@ -74,6 +75,11 @@ def _cells(
                 }
 
 
+def _count_marks(cells: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    counts = Counter(cell["mark"] for cell in cells)
+    return {mark: counts[mark] for mark in ("better", "same", "worse")}
+
+
 def standard_error(measure: Measure, values: Sequence[float], result: Result) -> float | None:
     """Return the standard error of a mean over runs; of one run's share, the binomial one."""
     if len(values) > 1:
@@ -89,7 +95,10 @@ def mark(measure: Measure, values: Sequence[float], error: float | None, paper: 
     difference = float(np.mean(values)) - paper.value
     # The paper's value is rounded to the decimals that the table shows.
     rounding = 0.5 * 10.0**-measure.decimals
-    if abs(difference) <= 2 * math.hypot(error or 0.0, paper.standard_error) + rounding:
+    theirs = paper.standard_error
+    if paper.deviation is None and paper.runs > 1 and len(values) > 1 and error is not None:
+        theirs = error * math.sqrt(len(values) / paper.runs)
+    if abs(difference) <= 2 * math.hypot(error or 0.0, theirs) + rounding:
         return "same"
     return "better" if (difference > 0) == measure.higher_is_better else "worse"
 

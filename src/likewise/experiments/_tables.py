@@ -41,13 +41,18 @@ def tables(results: Mapping[str, Any]) -> list[Table]:
 
 def summary_sentence(results: Mapping[str, Any]) -> str:
     """Return how many cells agree with the paper, in a sentence; empty if it has no numbers."""
-    marks = results["marks"]
+    everything = _shares(results["marks"], "numbers in the paper")
+    own = _shares(results.get("own_marks", {}), "numbers of its own methods")
+    return " ".join(sentence for sentence in (everything, own) if sentence)
+
+
+def _shares(marks: Mapping[str, int], what: str) -> str:
     total = sum(marks.values())
     if not total:
         return ""
     share = (marks["better"] + marks["same"]) / total
     return (
-        f"Of {total} numbers in the paper {marks['same']} are the same within two standard errors, "
+        f"Of {total} {what} {marks['same']} are the same within two standard errors, "
         f"{marks['better']} better and {marks['worse']} worse: {share:.0%} the same or better."
     )
 
