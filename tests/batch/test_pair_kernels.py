@@ -150,5 +150,5 @@ def test_one_kernel_at_a_time(problem):
 def test_a_model_with_a_function_is_not_saved(problem, tmp_path):
     X, y, _ = problem
     model = lw.NCML(pair_kernel=of_differences).fit(X, y)
-    with pytest.raises(TypeError, match="NCML.pair_kernel is a function"):
+    with pytest.raises(TypeError, match=r"NCML\.pair_kernel is a function"):
         model.save(tmp_path / "model.safetensors")
