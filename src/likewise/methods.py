@@ -51,6 +51,11 @@ class Method:
         learner: type = getattr(import_module("likewise"), self.name)
         return learner
 
+    @property
+    def learns_from_pairs(self) -> bool:
+        """Whether it has `fit_pairs`."""
+        return "pairs" in self.supervision
+
     def for_comparison(self, random_state: int = 0) -> Any:
         """Return an unfitted estimator with the parameters and the seed that `compare` uses."""
         estimator = self.learner(**(self.compared_with or {}))
@@ -304,5 +309,14 @@ COMPARED_METHODS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         name: make
         for name, make in COMPARABLE.items()
         if name not in METHODS or METHODS[name].compared_with is not None
+    }
+)
+
+COMPARED_ON_PAIRS: Mapping[str, Callable[..., Any]] = MappingProxyType(
+    {
+        name: make
+        for name, make in COMPARABLE.items()
+        if name in ("Euclidean", "cosine", "Whitening")
+        or (METHODS[name].kind in ("metric", "online metric") and METHODS[name].learns_from_pairs)
     }
 )

@@ -176,7 +176,8 @@ def test_one_class(csv):
 def test_pairs_in_place_of_labels(monkeypatch, tmp_path):
     np.savez(tmp_path / "judged.npz", X=[[1.0], [2.0]], pairs=[[0, 1]], same=[True])
     monkeypatch.setenv("LIKEWISE_DATA", str(tmp_path))
-    assert complaint(run("judged")) == "judged has pairs, not labels, but compare needs labels."
+    sentence = "same has 1 same and 0 different pairs, but at least one of each is needed."
+    assert complaint(run("judged")) == sentence
 
 
 def test_a_number_as_label(csv):

@@ -16,12 +16,26 @@ from likewise.datasets import Dataset, load, names, read_table
 
 
 def read_data(
-    data: str, label: str | None, *, groups: str | None = None, drop: Sequence[str] = ()
+    data: str,
+    label: str | None,
+    *,
+    groups: str | None = None,
+    drop: Sequence[str] = (),
+    labelled: bool = True,
+    label_option: str = "--label",
 ) -> tuple[Dataset, Array | None]:
-    """Return the data set called `data`, or the table in the file `data`, and its groups."""
+    """Return the data set called `data`, or the table in the file `data`, and its groups.
+
+    A table that is not `labelled` has a label only if `label` names its column; `label_option` is
+    how the user would do that.
+    """
     path = Path(data)
     if path.name == data and path.suffix == "" and (data in names() or not os.path.exists(data)):
-        for option, given in (("--label", label), ("--groups", groups), ("--drop", drop or None)):
+        for option, given in (
+            (label_option, label),
+            ("--groups", groups),
+            ("--drop", drop or None),
+        ):
             if given is not None:
                 raise ValueError(
                     f"{option} is for files, but {quote(data)} is the name of a data set."
@@ -29,7 +43,7 @@ def read_data(
         with progress_bar() as progress:
             found = load(data, progress=lambda done, total: progress(done, total, "downloading"))
         return found, None
-    table = read_table(path, label, groups=groups, drop=drop)
+    table = read_table(path, label, groups=groups, drop=drop, labelled=labelled)
     source = f"Read from {quote_path(path)}."
     dataset = Dataset(path.name, table.X, table.y, feature_names=table.feature_names, source=source)
     return dataset, table.groups

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from operator import attrgetter
@@ -19,7 +19,7 @@ from rich.text import Text
 
 from likewise._runtime.text import printable, quote_path
 from likewise._runtime.writing import write_atomically
-from likewise.evaluation import Comparison, MethodResult
+from likewise.evaluation import Comparison, MethodResult, PairComparison, PairMethodResult
 from likewise.methods import Method
 
 
@@ -46,10 +46,9 @@ def progress_bar() -> Iterator[Callable[[int, int, str], None]]:
 
 
 MAX_ITEM = 200
-_HEADINGS = ("error", "spread", "EER", "fit s", "rank")
 
 
-def print_comparison(comparison: Comparison) -> None:
+def print_comparison(comparison: Comparison | PairComparison) -> None:
     """Print the table, what went wrong, and the verdict."""
     console = Console(highlight=False)
     # Sentences wrap in a terminal only: elsewhere a line is a line, for grep and the like.
@@ -60,34 +59,27 @@ def print_comparison(comparison: Comparison) -> None:
         console.print(table)
     else:  # too narrow for columns: cells cut short would be worse than words
         for row in comparison.rows:
-            console.print(_text(_in_words(row)))
+            console.print(_text(_in_words(row, comparison.headings)))
         console.print(_text(comparison.caption, "dim"))
     for note in comparison.notes:
         console.print(_text(note), soft_wrap=whole_lines)
     console.print(_text(comparison.verdict, "bold"), soft_wrap=whole_lines)
 
 
-def _table(comparison: Comparison) -> Table:
+def _table(comparison: Comparison | PairComparison) -> Table:
     table = Table(caption=_text(comparison.caption), caption_justify="left")
     table.add_column("metric", no_wrap=True)
-    for heading in _HEADINGS:
+    for heading in comparison.headings:
         table.add_column(heading, justify="right", no_wrap=True)
     for row in comparison.rows:
         style = "bold" if row.name == comparison.recommended else None
-        table.add_row(_text(row.name), *_cells(row), style=style)
+        table.add_row(_text(row.name), *row.cells, style=style)
     return table
 
 
-def _in_words(row: MethodResult) -> str:
-    cells = zip(_HEADINGS, _cells(row), strict=True)
+def _in_words(row: MethodResult | PairMethodResult, headings: Sequence[str]) -> str:
+    cells = zip(headings, row.cells, strict=True)
     return f"{row.name}: " + ", ".join(f"{heading} {cell}" for heading, cell in cells if cell)
-
-
-def _cells(row: MethodResult) -> list[str]:
-    if row.failed is not None:
-        return ["failed", "", "", "", ""]
-    rates = [f"{rate:.2%}" if rate == rate else "–" for rate in (row.error, row.spread, row.eer)]
-    return [*rates, f"{row.fit_seconds:.3f}", "–" if row.rank is None else str(row.rank)]
 
 
 def print_facts(facts: Mapping[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from likewise.datasets._dataset import Dataset
 from likewise.datasets._images import deskew
 from likewise.datasets._load import load, names
+from likewise.datasets._pair_tables import read_pairs
 from likewise.datasets._tables import Table, read_table
 
-__all__ = ["Dataset", "Table", "deskew", "load", "names", "read_table"]
+__all__ = ["Dataset", "Table", "deskew", "load", "names", "read_pairs", "read_table"]

@@ -32,7 +32,7 @@ class Table(NamedTuple):
     """What `read_table` found."""
 
     X: FloatingArray
-    y: Array
+    y: Array | None
     feature_names: tuple[str, ...]
     groups: Array | None
 
@@ -43,6 +43,7 @@ class _Columns(NamedTuple):
     label: str | None
     groups: str | None
     drop: tuple[str, ...]
+    labelled: bool
 
 
 def read_table(
@@ -51,6 +52,7 @@ def read_table(
     *,
     groups: str | None = None,
     drop: Sequence[str] = (),
+    labelled: bool = True,
 ) -> Table:
     """Read rows and labels from a CSV, TSV, Parquet, NPZ or NPY file.
 
@@ -67,12 +69,14 @@ def read_table(
         The column (in an NPZ file the array) with the group of each row.
     drop : sequence of str, optional
         Columns that are left out.
+    labelled : bool, default=True
+        With False there are no labels unless `label` names them: all columns are features.
 
     Returns
     -------
     Table
         ``(X, y, feature_names, groups)``; an empty cell of X is NaN. `groups` is None unless they
-        were asked for.
+        were asked for, and `y` if there are no labels.
 
     Examples
     --------
@@ -91,7 +95,7 @@ def read_table(
         found = quote(path.suffix) if path.suffix else "no suffix"
         raise ValueError(f"{where} must end in {', '.join(TABLE_SUFFIXES)}, found {found}")
     check_readable(path, "a table")
-    columns = _Columns(label, groups, tuple(drop))
+    columns = _Columns(label, groups, tuple(drop), labelled)
     match path.suffix.lower():
         case ".npz":
             table = _from_npz(read_npz(path), where, columns)
@@ -111,7 +115,8 @@ def _from_npz(arrays: dict[str, Array], where: str, columns: _Columns) -> Table:
         raise ValueError(f"{where} must hold an array X, found {list_some(arrays) or 'none'}")
     X = arrays["X"]
     others = [name for name in arrays if name != "X"]
-    y = arrays[_choose_label(others, columns, where)]
+    label = _choose_label(others, columns, where)
+    y = None if label is None else arrays[label]
     groups = None if columns.groups is None else arrays[_find(others, columns.groups, where)]
     if X.ndim != 2 or any(part.shape != X.shape[:1] for part in (y, groups) if part is not None):
         shapes = [str(part.shape) for part in (X, y, groups) if part is not None]
@@ -134,10 +139,13 @@ def _from_npy(cells: Array, where: str, columns: _Columns) -> Table:
     label, groups, features = _assign(names, columns, where)
     X = _as_floating(cells[:, [int(name) for name in features]], where)
     grouped = None if groups is None else cells[:, int(groups)]
-    return Table(X, cells[:, int(label)], tuple(features), grouped)
+    y = None if label is None else cells[:, int(label)]
+    return Table(X, y, tuple(features), grouped)
 
 
-def _assign(names: list[str], columns: _Columns, where: str) -> tuple[str, str | None, list[str]]:
+def _assign(
+    names: list[str], columns: _Columns, where: str
+) -> tuple[str | None, str | None, list[str]]:
     """Return the columns with labels and with groups, and those that are features."""
     dropped = {_find(names, name, where) for name in columns.drop}
     label = _choose_label(names, columns, where)
@@ -145,7 +153,7 @@ def _assign(names: list[str], columns: _Columns, where: str) -> tuple[str, str |
     if label in dropped or groups in dropped:
         name = label if label in dropped else groups
         raise ValueError(f"column {quote(name)} of {where} cannot be both dropped and used")
-    if label == groups:
+    if label is not None and label == groups:
         raise ValueError(f"column {quote(label)} of {where} cannot be both label and groups")
     return label, groups, [name for name in names if name not in dropped | {label, groups}]
 
@@ -161,14 +169,16 @@ def _from_frame(frame: pd.DataFrame, where: str, columns: _Columns) -> Table:
     check_no_row_numbers(frame[features], where)
     numbers = [column_of_numbers(frame[name], where) for name in features]
     X = np.column_stack(numbers) if numbers else np.empty((len(frame), 0))
-    y = column_without_gaps(frame[label], "label", where)
+    y = None if label is None else column_without_gaps(frame[label], "label", where)
     grouped = None if groups is None else column_without_gaps(frame[groups], "group", where)
     return Table(X, y, tuple(features), grouped)
 
 
-def _choose_label(names: list[str], columns: _Columns, where: str) -> str:
+def _choose_label(names: list[str], columns: _Columns, where: str) -> str | None:
     if columns.label is not None:
         return _find(names, columns.label, where)
+    if not columns.labelled:
+        return None
     by_usual_name = {name.lower(): name for name in names}
     for usual in _USUAL_LABELS:
         if usual in by_usual_name:

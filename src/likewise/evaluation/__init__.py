@@ -3,6 +3,8 @@
 from likewise.evaluation.clusters import ClusterScores, b_cubed_scores, pairwise_scores
 from likewise.evaluation.comparison import compare
 from likewise.evaluation.knn_error import KNNError, knn_error, leave_one_out_error
+from likewise.evaluation.pair_comparison import compare_pairs
+from likewise.evaluation.pair_results import PairComparison, PairMethodResult
 from likewise.evaluation.predictive_error import PredictiveError, predictive_error
 from likewise.evaluation.rank import effective_dimension
 from likewise.evaluation.results import Comparison, MethodResult
@@ -15,7 +17,7 @@ from likewise.evaluation.retrieval import (
 )
 from likewise.evaluation.retrieval_score import RetrievalScore
 from likewise.evaluation.scoring import PairScorer, pair_scorer
-from likewise.methods import COMPARED_METHODS
+from likewise.methods import COMPARED_METHODS, COMPARED_ON_PAIRS
 from likewise.statistics import (
     ChosenThreshold,
     ErrorRates,
@@ -45,6 +47,7 @@ from likewise.statistics import (
 
 __all__ = [
     "COMPARED_METHODS",
+    "COMPARED_ON_PAIRS",
     "ChosenThreshold",
     "ClusterScores",
     "Comparison",
@@ -54,6 +57,8 @@ __all__ = [
     "KNNError",
     "Leakage",
     "MethodResult",
+    "PairComparison",
+    "PairMethodResult",
     "PairScorer",
     "PairSplit",
     "PredictiveError",
@@ -66,6 +71,7 @@ __all__ = [
     "b_cubed_scores",
     "choose_threshold",
     "compare",
+    "compare_pairs",
     "critical_difference",
     "effective_dimension",
     "error_rates",

@@ -68,11 +68,13 @@ class Problem:
 
 
 def choose_methods(
-    methods: Iterable[str] | Mapping[str, Any] | None, random_state: int
+    methods: Iterable[str] | Mapping[str, Any] | None,
+    random_state: int,
+    default: Iterable[str] = COMPARED_METHODS,
 ) -> dict[str, Any]:
     """Return an unfitted estimator for each method asked for; `random_state` seeds ours."""
     if methods is None:
-        methods = list(COMPARED_METHODS)
+        methods = list(default)
     if isinstance(methods, str):
         raise ValueError(f"methods is the text {quote(methods)}, but it must be a list of names.")
     if not isinstance(methods, Mapping):
@@ -119,8 +121,8 @@ def check_problem(
         "random_state": random_state,
     }
     check_parameters("compare", values, _RULES)
-    names = _names(X, feature_names)
-    rows = _rows(X)
+    names = column_names(X, feature_names)
+    rows = dense_rows(X)
     classes, codes = _encode(y, "y", "label", len(rows))
     if len(classes) < 2:
         raise ValueError(f"y has one class only, {quote(classes[0])}, but at least two are needed.")
@@ -142,7 +144,7 @@ def check_problem(
         raise ValueError(
             f"n_neighbors is {n_neighbors}, but there are only {len(rows) - largest} training rows."
         )
-    named, n_copies = _id_columns(rows, names), count_copies(rows, units)
+    named, n_copies = id_columns(rows, names), count_copies(rows, units)
     return Problem(rows, codes, units, classes, tested, folds, named, n_copies)
 
 
@@ -161,7 +163,7 @@ def _encode(given: ArrayLike, name: str, what: str, n_rows: int) -> tuple[Array,
         raise ValueError(f"{name} must hold {what}s of one kind: {reason(error)}.") from error
 
 
-def _rows(X: TableLike) -> Array:
+def dense_rows(X: TableLike) -> Array:
     if sp.issparse(X):
         raise ValueError("X is sparse, but compare needs a dense table: X.toarray() makes one.")
     try:
@@ -175,7 +177,7 @@ def _rows(X: TableLike) -> Array:
     return rows
 
 
-def _names(X: TableLike, feature_names: Sequence[str] | None) -> Sequence[str] | None:
+def column_names(X: TableLike, feature_names: Sequence[str] | None) -> Sequence[str] | None:
     if feature_names is None:
         return [str(name) for name in X.columns] if hasattr(X, "columns") else None
     if len(feature_names) != np.shape(X)[1]:
@@ -185,7 +187,7 @@ def _names(X: TableLike, feature_names: Sequence[str] | None) -> Sequence[str] |
     return feature_names
 
 
-def _id_columns(rows: Array, names: Sequence[str] | None) -> tuple[str, ...]:
+def id_columns(rows: Array, names: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(
         names[column] if names is not None else str(column)
         for column in range(rows.shape[1])

@@ -94,12 +94,12 @@ def try_method(estimator: Any, fold: Fold, n_neighbors: int, n_jobs: int | None)
         eer=eer,
         fit_seconds=fit_seconds,
         # Once only: in thousands of dimensions a rank costs as much as a fit.
-        rank=_rank(estimator) if fold.repeat == fold.number == 0 else None,
+        rank=linear_rank(estimator) if fold.repeat == fold.number == 0 else None,
         warned=one_line(str(caught[0].message)) if caught else None,
     )
 
 
-def _rank(estimator: Any) -> int | None:
+def linear_rank(estimator: Any) -> int | None:
     """Return the rank of a linear metric; others, such as pipelines and local ones, have none."""
     is_linear = hasattr(estimator, "transform") and hasattr(estimator, "components_")
     return effective_dimension(estimator) if is_linear else None
@@ -126,6 +126,11 @@ def summarize(name: str, estimator: Any, trials: Sequence[Trial]) -> MethodResul
 
 def empty_row(name: str, estimator: Any, failed: str | None = None) -> MethodResult:
     """Return the row of a method without numbers."""
+    return MethodResult(name, *call_and_title(name, estimator), failed=failed)
+
+
+def call_and_title(name: str, estimator: Any) -> tuple[str, str]:
+    """Return the constructor call, and what to call the method: without its seed, or its name."""
     call = constructor_call(estimator)
     params = estimator.get_params() if hasattr(estimator, "get_params") else {}
     if params.get("random_state") is not None:
@@ -135,7 +140,7 @@ def empty_row(name: str, estimator: Any, failed: str | None = None) -> MethodRes
         title = name
     elif not title.startswith(f"{name}("):
         title = f"{name} ({title})"
-    return MethodResult(name, call, title, failed=failed)
+    return call, title
 
 
 def constructor_call(estimator: Any) -> str:

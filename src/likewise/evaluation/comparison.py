@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
 
 from likewise._runtime.arrays import FloatArray
-from likewise._runtime.interrupts import noticed_interrupts
 from likewise._runtime.validation import TableLike
 from likewise.evaluation._checks import N_FOLDS, Problem, check_problem, choose_methods
-from likewise.evaluation._trials import (
-    Trial,
-    empty_row,
-    make_folds,
-    one_line,
-    summarize,
-    try_method,
-)
+from likewise.evaluation._runs import Progress, run_methods
+from likewise.evaluation._trials import Trial, empty_row, make_folds, summarize, try_method
 from likewise.evaluation.results import Comparison, MethodResult
 from likewise.evaluation.scoring import DEFAULT_PAIRS
 from likewise.evaluation.verdict import (
@@ -32,9 +24,6 @@ from likewise.evaluation.verdict import (
     untested_verdict,
 )
 from likewise.statistics import decide, sign_flip_max_test
-
-Progress = Callable[[int, int, str], None]
-"""Called with the fits done, the fits in all, and what is running now."""
 
 
 def compare(
@@ -114,22 +103,13 @@ def compare(
         n_pairs=n_pairs,
         random_state=random_state,
     )
-    steps = _Steps(progress, n_repeats * N_FOLDS * len(estimators))
-    trials: dict[str, list[Trial]] = {name: [] for name in estimators}
-    failures: dict[str, str] = {}
-    folds = make_folds(problem, standardize=standardize, n_pairs=n_pairs, random_state=random_state)
-    with noticed_interrupts() as check_interrupts:
-        for fold in folds:
-            for name, estimator in estimators.items():
-                steps.begin(f"{name}, fold {fold.number + 1}, repeat {fold.repeat + 1}")
-                if name not in failures:
-                    try:
-                        trial = try_method(clone(estimator), fold, n_neighbors, n_jobs)
-                        trials[name].append(trial)
-                    except Exception as error:  # noqa: BLE001 - whatever it was, the others go on
-                        failures[name] = one_line(f"{type(error).__name__}: {error}")
-                check_interrupts()
-                steps.end()
+    trials, failures = run_methods(
+        estimators,
+        make_folds(problem, standardize=standardize, n_pairs=n_pairs, random_state=random_state),
+        n_repeats * N_FOLDS,
+        lambda estimator, fold: try_method(estimator, fold, n_neighbors, n_jobs),
+        progress,
+    )
     rows = {
         name: empty_row(name, estimators[name], failures[name])
         if name in failures
@@ -140,7 +120,9 @@ def compare(
     if BASELINE in fitted and len(fitted) > 1:
         rows, verdict = _test(problem, rows, {name: trials[name] for name in fitted}, n_neighbors)
     else:
-        verdict = untested_verdict([rows[name] for name in fitted], n_neighbors)
+        best = min((rows[name] for name in fitted), key=lambda row: row.error, default=None)
+        number = "" if best is None else f"{best.error:.2%}"
+        verdict = untested_verdict(best, f"{n_neighbors}-NN test error, {number}, is the lowest")
     return Comparison(
         rows=tuple(rows.values()),
         **asdict(verdict),
@@ -184,7 +166,8 @@ def _test(
         rows[name] = replace(rows[name], difference=difference, interval=(low, high))
     decision = decide(test, RELEVANT)
     leader = rows[list(losses)[decision.method]]
-    return rows, give_verdict(decision, leader, rows[BASELINE], n_neighbors)
+    errors = f"{leader.error:.2%} against {rows[BASELINE].error:.2%} {n_neighbors}-NN test error"
+    return rows, give_verdict(decision, leader, errors)
 
 
 def _losses(problem: Problem, trials: Sequence[Trial]) -> FloatArray:
@@ -193,22 +176,3 @@ def _losses(problem: Problem, trials: Sequence[Trial]) -> FloatArray:
     for trial, (repeat, number) in zip(trials, np.ndindex(len(losses), N_FOLDS), strict=True):
         losses[repeat, (problem.folds[repeat] == number) & problem.tested] = trial.wrong
     return losses
-
-
-class _Steps:
-    """Reports which method is running and how many fits are done."""
-
-    def __init__(self, progress: Progress | None, total: int) -> None:
-        self._progress, self._total, self._done, self._what = progress, total, 0, ""
-
-    def begin(self, what: str) -> None:
-        self._what = what
-        self._tell()
-
-    def end(self) -> None:
-        self._done += 1
-        self._tell()
-
-    def _tell(self) -> None:
-        if self._progress is not None:
-            self._progress(self._done, self._total, self._what)

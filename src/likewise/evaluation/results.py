@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, Literal
-
-from sklearn.base import clone
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
 
 from likewise._runtime.text import list_some
 from likewise._runtime.validation import pluralize
+from likewise.evaluation._report import Report, notes_on_table, percent
 
 
 @dataclass(frozen=True)
@@ -64,12 +63,22 @@ class MethodResult:
     warned: str | None = None
     n_warned: int = 0
 
+    @property
+    def loss(self) -> float:
+        """The error: less is better."""
+        return self.error
 
-_MANY_COPIES = 0.05
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The numbers as text, in the order of the headings of the table."""
+        if self.failed is not None:
+            return ("failed", "", "", "", "")
+        rates = (percent(rate) for rate in (self.error, self.spread, self.eer))
+        return (*rates, f"{self.fit_seconds:.3f}", "–" if self.rank is None else str(self.rank))
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Report):
     """What `compare` found; print it, or read `rows`, `outcome` and `verdict`.
 
     Attributes
@@ -104,6 +113,8 @@ class Comparison:
         The unfitted estimators by name.
     """
 
+    headings: ClassVar[tuple[str, ...]] = ("error", "spread", "EER", "fit s", "rank")
+
     rows: tuple[MethodResult, ...]
     outcome: Literal["use", "no difference", "undecided", "untested"]
     recommended: str | None
@@ -129,24 +140,10 @@ class Comparison:
     random_state: int
     estimators: Mapping[str, Any] = field(repr=False, compare=False, default_factory=dict)
 
-    def best_estimator(self) -> Any:
-        """Return the recommended estimator, unfitted, as it was tried.
-
-        If the comparison is undecided, it is the one with the lowest error.
-
-        Examples
-        --------
-        >>> from likewise.datasets import load
-        >>> from likewise.evaluation import compare
-        >>> wine = load("wine")
-        >>> compare(wine.X, wine.y, ["Euclidean", "RCA"]).best_estimator()
-        RCA()
-        """
-        fitted = [row for row in self.rows if row.failed is None]
-        if not fitted:
-            raise ValueError("no method could be fitted, so there is no best estimator.")
-        lowest = min(fitted, key=lambda row: row.error)
-        return clone(self.estimators[self.recommended or lowest.name])
+    @property
+    def n_fits(self) -> int:
+        """How often each method was fitted: once for each fold."""
+        return self.n_repeats * self.n_folds
 
     @property
     def caption(self) -> str:
@@ -160,26 +157,8 @@ class Comparison:
             "of test rows"
         )
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Say what the table does not show: parameters, failures, warnings and odd data."""
-        return (*self._notes_on_data(), *self._notes_on_methods())
-
     def _notes_on_data(self) -> list[str]:
-        notes = []
-        if self.id_columns:
-            listed, plural = list_some(self.id_columns, 5), len(self.id_columns) > 1
-            notes.append(
-                f"Column{'s' if plural else ''} {listed} look{'' if plural else 's'} like row "
-                "numbers, which say nothing about new rows: leave "
-                f"{'them' if plural else 'it'} out."
-            )
-        if self.n_copies > _MANY_COPIES * self.n_samples:
-            notes.append(
-                f"{self.n_copies} of {self.n_samples} rows are equal to another one. Copies in "
-                "training and test parts make errors too low: remove them, or keep them together "
-                "as groups."
-            )
+        notes = notes_on_table(self.id_columns, self.n_copies, self.n_samples)
         if self.n_untested:
             where, once = "", "once only"
             if self.n_groups is not None:
@@ -190,53 +169,3 @@ class Comparison:
                 f"({list_some(self.untested_classes, 5)})."
             )
         return notes
-
-    def _notes_on_methods(self) -> list[str]:
-        notes = []
-        if calls := [row.title for row in self.rows if row.title != row.name]:
-            notes.append(f"Not with default parameters: {', '.join(calls)}.")
-        notes += [f"{row.name} failed: {row.failed}" for row in self.rows if row.failed]
-        n_fits = self.n_repeats * self.n_folds
-        notes += [
-            f"{row.name} warned in {row.n_warned} of {n_fits} fits: {row.warned}"
-            for row in self.rows
-            if row.warned
-        ]
-        return notes
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values that JSON can hold; NaN becomes None."""
-        everything = {
-            item.name: getattr(self, item.name)
-            for item in fields(self)
-            if item.name != "estimators"
-        }
-        everything |= {"caption": self.caption, "notes": self.notes}
-        return {name: _plain(value) for name, value in everything.items()}
-
-    def __str__(self) -> str:
-        width = max(len("metric"), *(len(row.name) for row in self.rows))
-        lines = [f"{'metric':{width}}    error   spread      EER    fit s   rank"]
-        lines += [_line(row, width) for row in self.rows]
-        return "\n".join([*lines, f"({self.caption})", *self.notes, self.verdict])
-
-
-def _line(row: MethodResult, width: int) -> str:
-    if row.failed is not None:
-        return f"{row.name:{width}}   failed"
-    return (
-        f"{row.name:{width}}  {row.error:7.2%}  {row.spread:7.2%}  {_rate(row.eer):>7}"
-        f"  {row.fit_seconds:7.3f}  {'–' if row.rank is None else row.rank:>5}"
-    )
-
-
-def _rate(rate: float) -> str:
-    return "–" if math.isnan(rate) else f"{rate:.2%}"
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, MethodResult):
-        return {item.name: _plain(getattr(value, item.name)) for item in fields(value)}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 from likewise._runtime.validation import pluralize
-from likewise.evaluation.results import MethodResult
 from likewise.statistics import Decision
 
 BASELINE = "Euclidean"
@@ -29,34 +27,64 @@ class Verdict:
     needed_rows: int | None = None
 
 
-def untested_verdict(methods: Sequence[MethodResult], n_neighbors: int) -> Verdict:
-    """Say what can be said without a test: `methods` lack the baseline, or all others."""
-    if not methods:
+class Named(Protocol):
+    """A row of a comparison."""
+
+    @property
+    def name(self) -> str:
+        """The name of the method."""
+
+    @property
+    def title(self) -> str:
+        """The name, with the parameters that are not the defaults."""
+
+
+def untested_verdict(best: Named | None, number: str) -> Verdict:
+    """Say what can be said without a test: the baseline is missing, or everything else.
+
+    Parameters
+    ----------
+    best : row or None
+        The best of the methods that could be fitted.
+    number : str
+        What is best about it, such as "3-NN test error, 5 %, is the lowest".
+    """
+    if best is None:
         sentence = "No method could be fitted, so there is no metric to recommend."
         return Verdict("untested", None, sentence)
-    best = min(methods, key=lambda method: method.error)
     if best.name == BASELINE:
         sentence = f"Use {BASELINE}: there is no other metric to compare it with."
     else:
         sentence = (
-            f"Use {best.title}: its {n_neighbors}-NN test error, {best.error:.2%}, is the lowest "
-            f"here; without {BASELINE} among the methods it is not known whether learning was "
-            "worth it."
+            f"Use {best.title}: its {number} here; without {BASELINE} among the methods it is not "
+            "known whether learning was worth it."
         )
     return Verdict("untested", best.name, sentence)
 
 
-def give_verdict(
-    decision: Decision, leader: MethodResult, baseline: MethodResult, n_neighbors: int
-) -> Verdict:
-    """Put a decision about the leading method into words."""
-    write = {"use": _use, "no difference": _no_difference, "undecided": _undecided}
+def give_verdict(decision: Decision, leader: Named, numbers: str, unit: str = "row") -> Verdict:
+    """Put a decision about the leading method into words.
+
+    Parameters
+    ----------
+    decision : Decision
+    leader : row
+    numbers : str
+        The leader's number and that of the baseline.
+    unit : str, default="row"
+        Of what more would decide.
+    """
     recommended = {"use": leader.name, "no difference": BASELINE, "undecided": None}
-    errors = f"{leader.error:.2%} against {baseline.error:.2%} {n_neighbors}-NN test error"
+    if decision.outcome == "use":
+        sentence = _use(decision, leader, numbers)
+    elif decision.outcome == "no difference":
+        sentence = _no_difference(decision, leader, numbers)
+    else:
+        sentence = _undecided(decision, leader, numbers, unit)
     return Verdict(
         outcome=decision.outcome,
         recommended=recommended[decision.outcome],
-        verdict=write[decision.outcome](decision, leader, errors),
+        verdict=sentence,
         leader=leader.name,
         difference=decision.difference,
         interval=decision.interval,
@@ -65,37 +93,39 @@ def give_verdict(
     )
 
 
-def _use(decision: Decision, leader: MethodResult, errors: str) -> str:
+def _use(decision: Decision, leader: Named, numbers: str) -> str:
     return (
         f"Use {leader.title}: it beats {BASELINE} by {_points(decision.difference)} "
-        f"({_between(decision)}), {errors}."
+        f"({_between(decision)}), {numbers}."
     )
 
 
-def _no_difference(decision: Decision, leader: MethodResult, errors: str) -> str:
+def _no_difference(decision: Decision, leader: Named, numbers: str) -> str:
     limit = f"no metric gains more than {_points(decision.upper)}"
     if decision.upper < 0:
         limit = "every other metric is worse"
     return (
-        f"No difference above {_points(RELEVANT)} found: {_lead(decision, leader)}, {errors}, and "
+        f"No difference above {_points(RELEVANT)} found: {_lead(decision, leader)}, {numbers}, and "
         f"{limit} (95% confidence). Use {BASELINE}, the simplest."
     )
 
 
-def _undecided(decision: Decision, leader: MethodResult, errors: str) -> str:
-    rows = f"about {_rounded(decision.needed_rows or 0)} rows"
-    if decision.needed_repeats is None:
+def _undecided(decision: Decision, leader: Named, numbers: str, unit: str) -> str:
+    rows = f"about {pluralize(_rounded(decision.needed_rows or 0), unit)}"
+    if unit != "row":
+        needed = f"{rows.capitalize()} would decide"
+    elif decision.needed_repeats is None:
         needed = f"No number of repeats, but {rows} would decide"
     else:
         repeats = _rounded(decision.needed_repeats)
         needed = f"About {pluralize(repeats, 'repeat')}, or {rows}, would decide"
     return (
-        f"Undecided: {_lead(decision, leader)} ({_between(decision)}), {errors}. {needed} if the "
+        f"Undecided: {_lead(decision, leader)} ({_between(decision)}), {numbers}. {needed} if the "
         "difference stays as seen."
     )
 
 
-def _lead(decision: Decision, leader: MethodResult) -> str:
+def _lead(decision: Decision, leader: Named) -> str:
     if decision.difference > 0:
         return f"{leader.title} is ahead of {BASELINE} by {_points(decision.difference)}"
     if decision.difference < 0:

@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 
-from likewise.statistics.sign_flip import SignFlipTest
+from likewise._runtime.arrays import BoolArray, FloatArray
 
 Outcome: TypeAlias = Literal["use", "no difference", "undecided"]
+
+
+class BaselineTest(Protocol):
+    """A test of several methods against one baseline, an entry for each method."""
+
+    @property
+    def differences(self) -> FloatArray:
+        """By how much each method is better."""
+
+    @property
+    def intervals(self) -> FloatArray:
+        """A lower and an upper bound of each difference."""
+
+    @property
+    def significant(self) -> BoolArray:
+        """Whether each method is shown to be better."""
+
+    def needed(self, method: int, relevant: float) -> tuple[int | None, int]:
+        """Return the repeats, or the rows (items), that would decide about a method."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +51,7 @@ class Decision:
     needed_repeats, needed_rows : int or None
         If undecided: the repeats on these rows, or the rows with as many repeats, that would
         decide if the difference stays as seen. `needed_repeats` is None where no number of repeats
-        is enough.
+        is enough. For pairs the rows are items.
     """
 
     outcome: Outcome
@@ -45,21 +63,22 @@ class Decision:
     needed_rows: int | None = None
 
 
-def decide(test: SignFlipTest, relevant: float = 0.02) -> Decision:
+def decide(test: BaselineTest, relevant: float = 0.02) -> Decision:
     r"""Decide between a better method, no relevant difference, and neither.
 
-    With D the largest difference, q the quantile of the test and
+    With D the largest difference, q the quantile of a sign-flip test and
     :math:`V^* = (D / q)^2` if D is at least half of `relevant`, else
     :math:`((\text{relevant} - D) / q)^2`, an undecided comparison would be decided by
 
     .. math:: R^* = \frac{2\sigma_w^2 / n + \tau^2 / K}{V^* - 2\sigma_b^2 / n}
               \text{ repeats, or } n^* = n V / V^* \text{ rows,}
 
-    where :math:`\sigma_b^2` and :math:`\sigma_w^2` are the row and repeat variances.
+    where :math:`\sigma_b^2` and :math:`\sigma_w^2` are the row and repeat variances. For pairs,
+    :math:`n^*` is a number of items.
 
     Parameters
     ----------
-    test : SignFlipTest
+    test : SignFlipTest or AUCTest
         A test of one or more methods.
     relevant : float, default=0.02
         The smallest difference that would matter.
@@ -88,20 +107,5 @@ def decide(test: SignFlipTest, relevant: float = 0.02) -> Decision:
         return Decision("use", method, difference, (low, high), upper)
     if upper < relevant:
         return Decision("no difference", method, difference, (low, high), upper)
-    repeats, rows = _needed(test, method, relevant)
+    repeats, rows = test.needed(method, relevant)
     return Decision("undecided", method, difference, (low, high), upper, repeats, rows)
-
-
-def _needed(test: SignFlipTest, method: int, relevant: float) -> tuple[int | None, int]:
-    n, difference = test.n_rows, float(test.differences[method])
-    distance = difference if difference >= relevant / 2 else relevant - difference
-    wanted = (distance / test.quantile) ** 2
-    variance = float(test.variances[method])
-    rows = max(n + 1, math.ceil(n * variance / wanted))
-    of_rows = 2 * float(test.row_variances[method]) / n
-    if of_rows >= wanted:
-        return None, rows
-    of_repeats = 2 * float(test.repeat_variances[method]) / n
-    of_folds = float(test.fold_variances[method]) / test.n_folds
-    repeats = math.ceil((of_repeats + of_folds) / (wanted - of_rows))
-    return max(test.n_repeats + 1, repeats), rows

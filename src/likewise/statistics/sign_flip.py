@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,6 +72,24 @@ class SignFlipTest:
         """Whether each method is shown to be better than the baseline: D > q √V."""
         significant: BoolArray = self.differences > self.margins
         return significant
+
+    def needed(self, method: int, relevant: float) -> tuple[int | None, int]:
+        """Return the repeats, or the rows, that would decide about a method.
+
+        None where no number of repeats is enough. `decide` has the formulas.
+        """
+        n, difference = self.n_rows, float(self.differences[method])
+        distance = difference if difference >= relevant / 2 else relevant - difference
+        wanted = (distance / self.quantile) ** 2
+        variance = float(self.variances[method])
+        rows = max(n + 1, math.ceil(n * variance / wanted))
+        of_rows = 2 * float(self.row_variances[method]) / n
+        if of_rows >= wanted:
+            return None, rows
+        of_repeats = 2 * float(self.repeat_variances[method]) / n
+        of_folds = float(self.fold_variances[method]) / self.n_folds
+        repeats = math.ceil((of_repeats + of_folds) / (wanted - of_rows))
+        return max(self.n_repeats + 1, repeats), rows
 
 
 def sign_flip_max_test(

@@ -1,0 +1,126 @@
+"""A table of judged pairs in a file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from likewise._runtime.arrays import BoolArray, IndexArray
+from likewise._runtime.reading import check_readable
+from likewise._runtime.text import list_some, quote, quote_path
+from likewise._runtime.validation import pluralize
+from likewise.datasets._frames import column_without_gaps, read_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_SUFFIXES = (".csv", ".tsv", ".parquet")
+_COLUMNS = ("left", "right", "same")
+_SAME = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False, "-1": False}
+
+
+def read_pairs(
+    path: str | os.PathLike[str], n_items: int, ids: ArrayLike | None = None
+) -> tuple[IndexArray, BoolArray]:
+    """Read judged pairs from a CSV, TSV or Parquet file.
+
+    Parameters
+    ----------
+    path : str or path
+        A table with the columns left, right and same: the two items, and true/false, yes/no, 1/0
+        or 1/-1.
+    n_items : int
+        Number of items.
+    ids : array-like of shape (n_items,), optional
+        The id of each item, by which the table names them. By default it has row numbers, from 0.
+
+    Returns
+    -------
+    pairs : int array of shape (n_pairs, 2)
+        Row numbers.
+    same : bool array of shape (n_pairs,)
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from likewise.datasets import read_pairs
+    >>> path = Path(tempfile.mkdtemp()) / "pairs.csv"
+    >>> _ = path.write_text("left,right,same\\na,c,yes\\nb,a,no\\n")
+    >>> pairs, same = read_pairs(path, 3, ids=["a", "b", "c"])
+    >>> pairs.tolist(), same.tolist()
+    ([[0, 2], [1, 0]], [True, False])
+    """
+    path = Path(path)
+    where = quote_path(path)
+    if path.suffix.lower() not in _SUFFIXES and not os.path.isdir(path):
+        found = quote(path.suffix) if path.suffix else "no suffix"
+        raise ValueError(f"{where} must end in {', '.join(_SUFFIXES)}, found {found}")
+    check_readable(path, "a table of pairs")
+    frame = read_frame(path)
+    frame.columns = frame.columns.str.strip().str.lower()
+    if missing := [name for name in _COLUMNS if name not in frame.columns]:
+        raise ValueError(
+            f"{where} must have the columns left, right and same, found "
+            f"{list_some(frame.columns)} and no {' and '.join(missing)}"
+        )
+    if frame.empty:
+        raise ValueError(f"{where} is empty: it has no pairs")
+    index = np.column_stack(
+        [_positions(frame[side], n_items, ids, where) for side in ("left", "right")]
+    )
+    return index, _flags(frame["same"], where)
+
+
+def _positions(
+    column: pd.Series[Any], n_items: int, ids: ArrayLike | None, where: str
+) -> IndexArray:
+    named = column_without_gaps(column, str(column.name), where)
+    if ids is None:
+        numbers = np.asarray(named)
+        if numbers.dtype.kind not in "iu":
+            raise ValueError(
+                f"column {column.name!r} of {where} must hold row numbers, found "
+                f"{quote(numbers[0])}; if items have ids, say (--id) in which column of the table"
+            )
+        outside = (numbers < 0) | (numbers >= n_items)
+        if outside.any():
+            raise ValueError(
+                f"column {column.name!r} of {where} names row {numbers[outside][0]}, but the table "
+                f"has rows 0 to {n_items - 1}"
+            )
+        return numbers.astype(np.int64)
+    # As text: one file may hold 7 and the other 7 as a word.
+    known = np.asarray(ids).astype(str)
+    order = np.argsort(known, kind="stable")
+    twice = np.flatnonzero(known[order][1:] == known[order][:-1])
+    if len(twice):
+        raise ValueError(
+            f"two items have the id {quote(known[order][twice[0]])}, but ids must be different"
+        )
+    wanted = np.asarray(named).astype(str)
+    places = np.minimum(np.searchsorted(known[order], wanted), len(known) - 1)
+    unknown = known[order][places] != wanted
+    if unknown.any():
+        strangers = list(dict.fromkeys(wanted[unknown].tolist()))
+        raise ValueError(
+            f"column {column.name!r} of {where} has {pluralize(len(strangers), 'id')} that no item "
+            f"of the table has: {list_some(strangers, 5)}"
+        )
+    return order[places].astype(np.int64)
+
+
+def _flags(column: pd.Series[Any], where: str) -> BoolArray:
+    cells = column_without_gaps(column, "same", where).astype(str)
+    words = [cell.strip().lower().removesuffix(".0") for cell in cells.tolist()]
+    for row, word in enumerate(words):
+        if word not in _SAME:
+            raise ValueError(
+                f"column 'same' of {where} must hold true/false, yes/no, 1/0 or 1/-1, found "
+                f"{quote(cells[row])} in row {row + 1}"
+            )
+    return np.array([_SAME[word] for word in words], dtype=np.bool_)

@@ -1,0 +1,131 @@
+"""What every comparison of methods shows: a table, notes and a verdict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any, ClassVar
+
+from sklearn.base import clone
+
+from likewise._runtime.text import list_some
+
+
+class Report:
+    """The table, the notes on methods and the plain form of a comparison.
+
+    A subclass is a dataclass with `rows`, whose entries have `name`, `title`, `failed`, `warned`,
+    `n_warned`, `cells` (as text, one for each of `headings`) and `loss` (of which less is better).
+    """
+
+    headings: ClassVar[tuple[str, ...]]
+    rows: tuple[Any, ...]
+    recommended: str | None
+    verdict: str
+    estimators: Mapping[str, Any]
+
+    @property
+    def caption(self) -> str:
+        """Say how the numbers were obtained."""
+        raise NotImplementedError
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Say what the table does not show: parameters, failures, warnings and odd data."""
+        return (*self._notes_on_data(), *self._notes_on_methods())
+
+    @property
+    def n_fits(self) -> int:
+        """How often each method was fitted."""
+        raise NotImplementedError
+
+    def best_estimator(self) -> Any:
+        """Return the recommended estimator, unfitted, as it was tried.
+
+        If the comparison is undecided, it is the one with the best number.
+
+        Examples
+        --------
+        >>> from likewise.datasets import load
+        >>> from likewise.evaluation import compare
+        >>> wine = load("wine")
+        >>> compare(wine.X, wine.y, ["Euclidean", "RCA"]).best_estimator()
+        RCA()
+        """
+        fitted = [row for row in self.rows if row.failed is None]
+        if not fitted:
+            raise ValueError("no method could be fitted, so there is no best estimator.")
+        best = min(fitted, key=lambda row: row.loss)
+        return clone(self.estimators[self.recommended or best.name])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values that JSON can hold; NaN becomes None."""
+        everything = {
+            item.name: getattr(self, item.name)
+            for item in fields(self)  # type: ignore[arg-type]
+            if item.name != "estimators"
+        }
+        everything |= {"caption": self.caption, "notes": self.notes}
+        return {name: plain(value) for name, value in everything.items()}
+
+    def _notes_on_data(self) -> list[str]:
+        raise NotImplementedError
+
+    def _notes_on_methods(self) -> list[str]:
+        notes = []
+        if calls := [row.title for row in self.rows if row.title != row.name]:
+            notes.append(f"Not with default parameters: {', '.join(calls)}.")
+        notes += [f"{row.name} failed: {row.failed}" for row in self.rows if row.failed]
+        notes += [
+            f"{row.name} warned in {row.n_warned} of {self.n_fits} fits: {row.warned}"
+            for row in self.rows
+            if row.warned
+        ]
+        return notes
+
+    def __str__(self) -> str:
+        lines = [("metric", *self.headings), *((row.name, *row.cells) for row in self.rows)]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        table = [
+            f"{name:{widths[0]}}  "
+            + "  ".join(f"{cell:>{width}}" for cell, width in zip(cells, widths[1:], strict=True))
+            for name, *cells in lines
+        ]
+        return "\n".join([*table, f"({self.caption})", *self.notes, self.verdict])
+
+
+_MANY_COPIES = 0.05
+
+
+def notes_on_table(id_columns: Sequence[str], n_copies: int, n_samples: int) -> list[str]:
+    """Say so if columns look like row numbers, and if many rows are copies."""
+    notes = []
+    if id_columns:
+        listed, plural = list_some(id_columns, 5), len(id_columns) > 1
+        notes.append(
+            f"Column{'s' if plural else ''} {listed} look{'' if plural else 's'} like row "
+            "numbers, which say nothing about new rows: leave "
+            f"{'them' if plural else 'it'} out."
+        )
+    if n_copies > _MANY_COPIES * n_samples:
+        notes.append(
+            f"{n_copies} of {n_samples} rows are equal to another one. Copies in "
+            "training and test parts make errors too low: remove them, or keep them together "
+            "as groups."
+        )
+    return notes
+
+
+def percent(rate: float) -> str:
+    """Write a rate for a table; a dash if there is none."""
+    return "–" if math.isnan(rate) else f"{rate:.2%}"
+
+
+def plain(value: Any) -> Any:
+    """Return what JSON can hold."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {item.name: plain(getattr(value, item.name)) for item in fields(value)}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
