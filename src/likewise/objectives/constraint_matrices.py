@@ -209,8 +209,9 @@ class ConstraintSweeps:
 
     def working_copy(self, M: FloatArray) -> FloatArray:
         """Return a copy of M with as many rows and columns as the padded differences have."""
-        missing = self.V.shape[1] - len(M)
-        return np.pad(M, ((0, missing), (0, missing)))
+        padded_M = np.zeros((self.V.shape[1],) * 2)
+        padded_M[: len(M), : len(M)] = M
+        return padded_M
 
     def sweep(
         self,

@@ -56,27 +56,29 @@ class ConicCoordinateAscent(CoordinateAscent):
     def __init__(self, run: MarginRun, start: FloatArray | None) -> None:
         super().__init__(run, start)
         self.bound = ConicBound(self.matrices)
-        self.weights = np.zeros(len(self.matrices))
+        n = len(self.matrices)
+        self.weights, self.generators = np.zeros(n), np.arange(n)
+        self.M = self.matrices.combine(self.weights)
 
     def _evaluate(self) -> tuple[FloatArray, FloatArray]:
-        Y = self.matrices.combine(self.weights)
-        Y -= self.matrices.combine(self.multipliers * self.matrices.sign)
-        active = np.flatnonzero((self.weights > 0) | (self.matrices.inner(Y) < 0))
-        Y = self.sweeps.working_copy(Y)
-        ones, gradient = np.ones(len(self.weights)), np.zeros(len(self.weights))
+        A = self.matrices.combine(self.multipliers * self.matrices.sign)
+        self.M = self.matrices.combine(self.weights)
+        inner = self.matrices.inner(self.M - A)
+        self.generators = np.flatnonzero((self.weights > 0) | (inner < 0))
         for _ in range(_WEIGHT_SWEEPS):
-            # With b = 1 and h = 1 a sweep asks for ⟨Y, X⟩ ≥ 0, with equality where α > 0.
-            self.sweeps.sweep(
-                Y,
-                ones,
-                self.weights,
-                gradient,
-                active[self.random.permutation(len(active))],
-                b=1.0,
-            )
-            active = active[self.weights[active] > 0]
-        M = self.matrices.combine(self.weights)
-        return M, self.matrices.inner(M)
+            self._project(A)
+        self.M = self.matrices.combine(self.weights)
+        return self.M, self.matrices.inner(self.M)
+
+    def _project(self, A: FloatArray) -> FloatArray:
+        """Return the member of the hull after one sweep over the weights of the generators."""
+        before = self.sweeps.working_copy(self.M - A)
+        Y, ones = before.copy(), np.ones(len(self.weights))
+        # With b = 1 and h = 1 a sweep asks for ⟨Y, X⟩ ≥ 0, with equality where α > 0.
+        order = self.generators[self.random.permutation(len(self.generators))]
+        self.sweeps.sweep(Y, ones, self.weights, np.zeros_like(ones), order, b=1.0)
+        self.M = self.M + (Y - before)[: len(A), : len(A)]
+        return self.M
 
     def _bound_matrix(self, M: FloatArray) -> BoundMatrix:
         return partial(self.bound.matrix, M)

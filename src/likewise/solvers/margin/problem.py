@@ -53,6 +53,13 @@ class ProjectionJacobian:
         d = len(self.projection)
         return d * (d + 1) // 2 - self.n_nonpositive * (self.n_nonpositive + 1) // 2
 
+    def apply(self, matrix: FloatArray) -> FloatArray:
+        """Return the Jacobian's image of a symmetric matrix."""
+        if self.basis is None or self.sqrt_factors is None:
+            return matrix
+        rotated = self.basis.T @ matrix @ self.basis
+        return np.asarray(self.basis @ (np.square(self.sqrt_factors) * rotated) @ self.basis.T)
+
     def coordinates(self, vectors: FloatArray) -> FloatArray:
         """Return the coordinates of vvᵀ, one row for each row v of `vectors`.
 
