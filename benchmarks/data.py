@@ -92,6 +92,14 @@ def classes(n_features: int, n_rows: int) -> Rows:
     return X, (X @ random.normal(size=n_features) + noise > 0).astype(np.int64)
 
 
+def gaussians(n_features: int, n_rows: int) -> Rows:
+    """Return ten classes of unit variance, so far apart that a metric separates all pairs."""
+    random = np.random.default_rng(0)
+    y = random.integers(10, size=n_rows)
+    centres = random.normal(scale=4, size=(10, n_features))
+    return centres[y] + random.normal(size=(n_rows, n_features)), y
+
+
 def pixels(n_rows: int) -> Rows:
     """Return the pixels of the first training rows of MNIST, from 0 to 1."""
     dataset = load_dataset("mnist")
@@ -137,6 +145,7 @@ DATASETS: dict[str, tuple[int, Callable[[], Rows]]] = {
     "standard-pendigits": (16, partial(standardised, partial(plain, "pendigits"))),
     "mnist-pca-100": (100, partial(mnist_pca, 100, 60_000)),
     "classes-60": (60, partial(classes, 60, 60_000)),
+    "gaussians-50": (50, partial(gaussians, 50, 5_000)),
     "mnist-784": (784, partial(pixels, 3_000)),
     "20news-words": (200, words),
     **{

@@ -52,6 +52,23 @@ ENVIRONMENTS = {
     ),
 }
 
+# An older checkout of likewise, for comparisons with the present one. It is not made here: link its
+# virtual environment, in which it is installed in place, to `.bench/envs/before`.
+BEFORE = "before"
+
+
+def commit_before() -> str | None:
+    """Return the commit of the older checkout; None if there is none."""
+    if not is_made(BEFORE):
+        return None
+    where = "import likewise, pathlib; print(pathlib.Path(likewise.__file__).parent)"
+    folder = _output([python_of(BEFORE), "-I", "-c", where])
+    return _output(["git", "-C", folder, "rev-parse", "--short", "HEAD"])
+
+
+def _output(command: list[str | Path]) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
 
 def python_of(name: str | None) -> Path:
     """Return the interpreter of an environment; None is the current one."""
@@ -59,6 +76,8 @@ def python_of(name: str | None) -> Path:
 
 
 def is_made(name: str) -> bool:
+    if name == BEFORE:
+        return python_of(name).is_file()
     stamp = ROOT / name / "stamp"
     return stamp.is_file() and stamp.read_text() == _fingerprint(ENVIRONMENTS[name])
 

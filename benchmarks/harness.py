@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import data, worker
+from benchmarks import data, environments, worker
 from benchmarks.base import OURS, Benchmark, WrongAnswerError
 from benchmarks.contention import DISTURBED_CORES, Patience, call_undisturbed
 from benchmarks.process import REPEAT_S, NoResultError
@@ -53,6 +53,7 @@ def run(
         "plot": asdict(bench.plot) if bench.plot else None,
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "commit": _commit(),
+        "commit_before": _commit_before(bench),
         "versions": worker.versions(),
         "cpu": _cpu_model(),
         "cores": os.cpu_count(),
@@ -180,6 +181,11 @@ def _commit() -> str:
 
     changed = git("status", "--porcelain", "--", "../src", ".", ":!results")
     return git("rev-parse", "--short", "HEAD") + (" with changes" if changed else "")
+
+
+def _commit_before(bench: Benchmark) -> str | None:
+    compared = any(rival.environment == environments.BEFORE for rival in bench.rivals.values())
+    return environments.commit_before() if compared else None
 
 
 def _cpu_model() -> str:

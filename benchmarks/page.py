@@ -84,7 +84,8 @@ def section(results: Results) -> str:
         f"## {results['benchmark']}\n",
         "\n".join(line.strip() for line in results["about"].splitlines()),
         "",
-        f"{results['date'][:10]}, commit {results['commit']}; {results['cpu']}, "
+        f"{results['date'][:10]}, commit {results['commit']}{_older_commit(results)}; "
+        f"{results['cpu']}, "
         f"{results['cores']} cores, {results['threads']} threads; at most "
         f"{results['repeats'] * results['seeds']} runs each; load average {before:.1f} before, "
         f"{after:.1f} after; {_versions(results['versions'])}.\n",
@@ -159,6 +160,11 @@ def _cell(results: Results, row: Row, measure: str) -> str:
 
 def _line(cells: list[str]) -> str:
     return f"| {' | '.join(cells)} |"
+
+
+def _older_commit(results: dict) -> str:
+    commit = results.get("commit_before")
+    return f" (before: {commit})" if commit else ""
 
 
 def _versions(versions: dict[str, str]) -> str:

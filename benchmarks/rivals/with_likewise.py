@@ -307,6 +307,26 @@ def margin_fit(threads, name, **options):
     return fit_one
 
 
+def fit_pairs(threads, name):
+    """Fit at the defaults; older checkouts run this, too."""
+    import inspect
+    import warnings
+
+    import likewise
+
+    estimator = getattr(likewise, name)
+    has_threads = "n_jobs" in inspect.signature(estimator).parameters
+    options = {"n_jobs": threads} if has_threads else {}
+
+    def fit_one(data):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a row with a large gap says more than a warning
+            model = estimator(**options).fit_pairs(data["X"], data["pairs"], data["same"])
+        return {"L": model.components_, "gap": getattr(model, "duality_gap_", 1.0)}
+
+    return fit_one
+
+
 def verdicts(threads):
     import numpy as np
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hull_projection import project_on_hull
 
-from likewise.constraints import doublets
+from likewise.constraints import doublets, random_pairs
 from likewise.losses import Hinge, SquaredHinge
 from likewise.objectives import ConstraintMatrices, MarginProblem
 from likewise.solvers.margin import _conic_interior_point, conic_interior_point
@@ -59,3 +59,23 @@ def test_threads_do_not_change_the_bits():
     for run in (first, second):
         ConicCoordinateAscent(run, None).solve()
     np.testing.assert_array_equal(first.M, second.M)
+
+
+def test_separable_pairs_need_no_interior_point_method(monkeypatch):
+    """Its steps cost more than all sweeps, and their number grew with the number of pairs."""
+    random = np.random.default_rng(0)
+    y = random.integers(4, size=500)
+    X = random.normal(size=(500, 8)) + 6 * random.normal(size=(4, 8))[y]
+    pairs = random_pairs(y, 3000, random_state=0)
+    distance = np.linalg.norm(X[pairs.index[:, 0]] - X[pairs.index[:, 1]], axis=1)
+    matrices = ConstraintMatrices.from_pairs(X / np.median(distance[pairs.same]), pairs)
+    problem = MarginProblem(matrices, Hinge(), 1.0)
+    monkeypatch.delattr(_conic_interior_point, "_ConicNewtonSteps")
+    found = conic_interior_point(problem, max_iter=500, tol=1e-3)
+    assert found.status == "converged"
+    assert 0 <= found.gap <= 1e-3
+    assert found.history["dual"].max() <= found.history["primal"].min()
+    q = matrices.inner(found.x)
+    assert problem.primal(found.x, q, problem.intercept(q)) == pytest.approx(found.value)
+    V = matrices.differences
+    assert project_on_hull(found.x, V) == pytest.approx(found.x, abs=1e-5 * found.x.max())

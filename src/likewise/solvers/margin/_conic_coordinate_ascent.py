@@ -53,6 +53,8 @@ class ConicCoordinateAscent(CoordinateAscent):
     The weights α, too, are updated one after the other, from those of the last evaluation.
     """
 
+    share_of_steps = np.inf  # a step of the interior-point method takes very much longer
+
     def __init__(self, run: MarginRun, start: FloatArray | None) -> None:
         super().__init__(run, start)
         self.bound = ConicBound(self.matrices)
@@ -69,6 +71,9 @@ class ConicCoordinateAscent(CoordinateAscent):
             self._project(A)
         self.M = self.matrices.combine(self.weights)
         return self.M, self.matrices.inner(self.M)
+
+    def _visits_per_projection(self) -> int:
+        return max(super()._visits_per_projection(), len(self.generators))
 
     def _project(self, A: FloatArray) -> FloatArray:
         """Return the member of the hull after one sweep over the weights of the generators."""

@@ -13,7 +13,7 @@ from likewise.solvers.margin.problem import ConstraintOperator
 _MIN_SWEEPS, _MAX_SWEEPS = 4, 40  # between two evaluations of all constraints
 _VISITS = 4.0  # of a constraint, on average, between two evaluations
 _PROJECTED_VISITS = 2.0  # the same where M is projected
-_VISITS_PER_FEATURE = 20  # between two projections, which then take about as long
+_VISITS_PER_FEATURE = 20  # between two projections
 _MIN_PROJECTIONS = 8  # between two evaluations
 _BAND = 0.25  # of the usual change of a gradient: nearer to 0 a constraint stays active
 _PROJECTED_BAND = 0.5
@@ -50,6 +50,8 @@ class CoordinateAscent:
     start : array of shape (n_constraints,), optional
         Initial multipliers.
     """
+
+    share_of_steps = 0.5  # the others are left to the interior-point method
 
     def __init__(self, run: MarginRun, start: FloatArray | None) -> None:
         self.run, self.problem, self.matrices = run, run.problem, run.problem.matrices
@@ -139,16 +141,18 @@ class CoordinateAscent:
     def _remaining_work(self, work: float) -> float:
         """Return the multiplications left if the gap goes on to fall as in the last steps."""
         steps = len(self.run.primal)
-        if steps >= self.run.max_iter // 2:
+        if steps >= self.share_of_steps * self.run.max_iter:
             return np.inf
         if steps % _FORECAST_EVERY or self.upper_bound < self.max_multiplier or self.proximity:
             return 0.0  # Newton steps may make no progress at first
-        now, then = (
-            1 - self.run.dual[step] / self.run.primal[step] for step in (-1, -_FORECAST_EVERY)
-        )
+        # The smallest gaps up to now and before the last third of the steps: a gap may oscillate.
+        window = max(_FORECAST_EVERY - 1, steps // 3)
+        primal, dual = np.transpose(self.run.values)
+        gaps = 1 - dual / primal
+        now, then = float(gaps.min()), float(gaps[:-window].min())
         if now >= then:
             return np.inf
-        remaining = _FORECAST_EVERY * np.log(now / self.run.tol) / np.log(then / now)
+        remaining = window * np.log(now / self.run.tol) / np.log(then / now)
         return float(work / steps * remaining)
 
     def _newton_work(self) -> float:
@@ -192,10 +196,14 @@ class CoordinateAscent:
     def _sweep_and_project(self, M: FloatArray, order: IndexArray) -> None:
         """Visit the constraints in this order, with projections in between."""
         A = self.matrices.combine(self.multipliers * self.matrices.sign)
-        n_parts = max(_MIN_PROJECTIONS, -(-len(order) // (_VISITS_PER_FEATURE * len(M))))
+        n_parts = max(_MIN_PROJECTIONS, -(-len(order) // self._visits_per_projection()))
         for part in np.array_split(order, n_parts):
             A = A + self._sweep(M, part)
             M = self._project(A)
+
+    def _visits_per_projection(self) -> int:
+        """Return the number of visits that take about as long as a projection."""
+        return _VISITS_PER_FEATURE * self.matrices.n_features
 
     def _project(self, A: FloatArray) -> FloatArray:
         """Return the projection of A(λ) on the cone."""
