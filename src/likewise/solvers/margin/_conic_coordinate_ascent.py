@@ -53,8 +53,6 @@ class ConicCoordinateAscent(CoordinateAscent):
     The weights α, too, are updated one after the other, from those of the last evaluation.
     """
 
-    share_of_steps = np.inf  # a step of the interior-point method takes very much longer
-
     def __init__(self, run: MarginRun, start: FloatArray | None) -> None:
         super().__init__(run, start)
         self.bound = ConicBound(self.matrices)

@@ -51,8 +51,6 @@ class CoordinateAscent:
         Initial multipliers.
     """
 
-    share_of_steps = 0.5  # the others are left to the interior-point method
-
     def __init__(self, run: MarginRun, start: FloatArray | None) -> None:
         self.run, self.problem, self.matrices = run, run.problem, run.problem.matrices
         self.sweeps = self.matrices.coordinate_sweeps()
@@ -141,10 +139,11 @@ class CoordinateAscent:
     def _remaining_work(self, work: float) -> float:
         """Return the multiplications left if the gap goes on to fall as in the last steps."""
         steps = len(self.run.primal)
-        if steps >= self.share_of_steps * self.run.max_iter:
-            return np.inf
-        if steps % _FORECAST_EVERY or self.upper_bound < self.max_multiplier or self.proximity:
-            return 0.0  # Newton steps may make no progress at first
+        is_late = steps >= self.run.max_iter // 2  # then Newton's method needs what is left
+        if self.upper_bound < self.max_multiplier or self.proximity is not None:
+            return np.inf if is_late else 0.0  # Newton steps may make no progress at first
+        if steps % _FORECAST_EVERY:
+            return 0.0
         # The smallest gaps up to now and before the last third of the steps: a gap may oscillate.
         window = max(_FORECAST_EVERY - 1, steps // 3)
         primal, dual = np.transpose(self.run.values)
@@ -153,6 +152,8 @@ class CoordinateAscent:
         if now >= then:
             return np.inf
         remaining = window * np.log(now / self.run.tol) / np.log(then / now)
+        if is_late and steps + remaining > self.run.max_iter:
+            return np.inf
         return float(work / steps * remaining)
 
     def _newton_work(self) -> float:

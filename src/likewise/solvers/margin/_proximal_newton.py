@@ -98,7 +98,8 @@ class ProximalNewton:
         self.work += newton_work(len(between), jacobian.n_coordinates)
         moved = jacobian.apply(matrices.combine(change * sign))
         rhs = violation[between] - sign[between] * matrices.subset(between).inner(moved)
-        solved, db = self._solve(jacobian, between, rhs, tau, (multipliers + change) @ sign)
+        imbalance = float((multipliers + change) @ sign)
+        solved, db = self._solve(jacobian, between, rhs, tau, imbalance)
         change[between] = solved
         return change, b + db
 
