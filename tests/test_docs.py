@@ -34,6 +34,7 @@ MODULES = [
     "likewise.datasets",
     "likewise.evaluation",
     "likewise.experiments",
+    "likewise.export",
     "likewise.neighbors",
     "likewise.online.river",
     "likewise.statistics",

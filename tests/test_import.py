@@ -16,7 +16,10 @@ import pytest
 import likewise as lw
 from likewise._runtime.lazy import lazy_package
 
-OPTIONAL = ("matplotlib", "pandas", "polars", "pyarrow", "click", "rich", "jinja2", "torch", "dask")
+OPTIONAL = (
+    *("matplotlib", "pandas", "polars", "pyarrow", "click", "rich", "jinja2", "torch", "dask"),
+    *("onnx", "faiss", "psycopg"),
+)
 LAZY_PACKAGES = ["likewise", "likewise.batch", "likewise.online"]
 SUBMODULES = {
     module.name
@@ -41,7 +44,8 @@ def optional_parts_loaded_by(module: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "module", ["likewise", "likewise.evaluation", "likewise.datasets", "likewise.testing"]
+    "module",
+    ["likewise", "likewise.evaluation", "likewise.export", "likewise.datasets", "likewise.testing"],
 )
 def test_nothing_optional_is_imported(module):
     # What scikit-learn imports for itself is not ours to choose.

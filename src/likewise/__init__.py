@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from likewise import evaluation as evaluation
     from likewise import exceptions as exceptions
     from likewise import experiments as experiments
+    from likewise import export as export
     from likewise import kernels as kernels
     from likewise import knn as knn
     from likewise import losses as losses
@@ -117,6 +118,7 @@ else:
             "evaluation",
             "exceptions",
             "experiments",
+            "export",
             "kernels",
             "knn",
             "losses",

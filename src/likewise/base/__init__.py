@@ -1,6 +1,7 @@
 """Base classes of all estimators."""
 
 from likewise._runtime.validation import check_labelled, check_rows
+from likewise.base.affine_map import AffineMap
 from likewise.base.learner import Learner, fitting, updating
 from likewise.base.metric_learner import MetricLearner
 from likewise.base.online_learner import OnlineLearner
@@ -8,6 +9,7 @@ from likewise.base.pair_explanation import PairExplanation
 from likewise.base.voting import NeighborVoter
 
 __all__ = [
+    "AffineMap",
     "Learner",
     "MetricLearner",
     "NeighborVoter",

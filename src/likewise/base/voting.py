@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from sklearn.base import ClassifierMixin
 
 from likewise._runtime.arrays import Array, IndexArray
 from likewise._runtime.invariants import require_index
-from likewise._runtime.validation import TableLike, at_least, check_parameters
+from likewise._runtime.validation import TableLike, as_integers, at_least, check_parameters
 from likewise.base.learner import Learner
 from likewise.neighbors import vote
 
@@ -82,3 +84,20 @@ class NeighborVoter(ClassifierMixin, Learner):  # type: ignore[misc]
                 ", and there cannot be more neighbours."
             )
         return int(wanted)
+
+    def _chosen(self, index: Any, n_queries: int) -> IndexArray:
+        """Return validated numbers of training rows, some for each query."""
+        chosen = as_integers(index, "index")
+        n_rows = len(self._codes)
+        if chosen.ndim != 2 or len(chosen) != n_queries:
+            raise ValueError(
+                f"index has shape {chosen.shape}, but one row for each of the {n_queries} queries "
+                "is needed."
+            )
+        outside = chosen[(chosen < 0) | (chosen >= n_rows)]
+        if len(outside):
+            raise ValueError(
+                f"index holds row number {outside[0]}, but there are training rows 0 to "
+                f"{n_rows - 1}."
+            )
+        return chosen

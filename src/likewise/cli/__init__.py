@@ -6,6 +6,7 @@ import click
 
 from likewise.cli._compare import compare
 from likewise.cli._errors import OneLineGroup
+from likewise.cli._export import export_command
 from likewise.cli._info import info
 from likewise.cli._reproduce import reproduce
 
@@ -20,7 +21,7 @@ __all__ = ["main"]
 @click.version_option(package_name="likewise", prog_name="likewise")
 @click.pass_context
 def main(context: click.Context) -> None:
-    """Distance metric learning: compare metrics, describe data and models, reproduce papers.
+    """Distance metric learning: compare metrics, export models, reproduce papers.
 
     \b
     Example:
@@ -31,5 +32,6 @@ def main(context: click.Context) -> None:
 
 
 main.add_command(compare)
+main.add_command(export_command)
 main.add_command(info)
 main.add_command(reproduce)

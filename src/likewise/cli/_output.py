@@ -92,6 +92,13 @@ def print_facts(facts: Mapping[str, Any]) -> None:
     Console(highlight=False).print(grid)
 
 
+def print_lines(*lines: str) -> None:
+    """Print lines as they are."""
+    console = Console(highlight=False)
+    for line in lines:
+        console.print(_text(line), soft_wrap=True)
+
+
 def print_methods(methods: Iterable[Method]) -> None:
     """Print the methods, kind by kind."""
     grid = Table.grid(padding=(0, 2))

@@ -63,6 +63,15 @@ class LocalMetrics:
         order = np.lexsort((index, sqdist), axis=1)[:, :n_neighbors]
         return np.take_along_axis(sqdist, order, axis=1), np.take_along_axis(index, order, axis=1)
 
+    def sqdist(self, X: Array, index: IndexArray) -> FloatArray:
+        """Return the squared distances of each row of X to the training rows that it names."""
+        sqdist = np.empty(index.shape)
+        for cluster, L in enumerate(self.components):
+            places = np.nonzero(self.clusters[index] == cluster)
+            differences = X[places[0]] - self.rows[index[places]]
+            sqdist[places] = np.square(map_rows(differences, L, self.n_jobs)).sum(axis=1)
+        return sqdist
+
     def energies(
         self, X: Array, n_classes: int, n_neighbors: int, *, push: float, margin: float
     ) -> FloatArray:

@@ -327,6 +327,26 @@ class MultiMetricLMNN(NeighborVoter):
         sqdist, index = self._metrics().nearest(X, n_neighbors)
         return np.sqrt(sqdist).astype(X.dtype), index
 
+    def distances_to(self, X: TableLike, index: ArrayLike) -> Array:
+        """Return the distances to chosen training rows, such as what another search has found.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+            Query rows.
+        index : array-like of int of shape (n_queries, n_chosen)
+            Numbers of training rows, for each query.
+
+        Returns
+        -------
+        array of shape (n_queries, n_chosen)
+            Distances as in `kneighbors`, not squared.
+        """
+        check_is_fitted(self)
+        X = check_rows(self, X, reset=False)
+        chosen = self._chosen(index, len(X))
+        return np.sqrt(self._metrics().sqdist(X, chosen)).astype(X.dtype)
+
     def energies(self, X: TableLike) -> FloatArray:
         """Return the energy of each label for each row; see `EnergyClassifier`.
 

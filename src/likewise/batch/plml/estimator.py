@@ -247,3 +247,29 @@ class PLML(NeighborVoter):
         block_rows = max(1, _BLOCK_VALUES // (len(mapped) + n_candidates * mapped[0].size))
         run_blocks(block, len(X), block_rows, self.n_jobs)
         return distances.astype(X.dtype), index
+
+    def distances_to(self, X: TableLike, index: ArrayLike) -> Array:
+        """Return the distances to chosen training samples, such as what another search has found.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+            Query samples; distances are those of the query's own metric.
+        index : array-like of int of shape (n_queries, n_chosen)
+            Row indices of training samples, for each query.
+
+        Returns
+        -------
+        array of shape (n_queries, n_chosen)
+            Distances as in `kneighbors`, not squared.
+        """
+        check_is_fitted(self)
+        X = check_rows(self, X, reset=False)
+        queries = np.ascontiguousarray((X - self._centre) / self._scale)
+        weights = self._mixture.weights_of(queries, self._rows, self.weights_, self.n_jobs)
+        chosen = self._chosen(index, len(X))
+        squares = np.zeros(chosen.shape)
+        differences = queries[:, None] - self._rows[chosen]
+        for weight, L in zip(weights.T, self._factors, strict=True):
+            squares += weight[:, None] * np.square(differences @ L.T).sum(axis=2)
+        return np.sqrt(squares).astype(X.dtype)

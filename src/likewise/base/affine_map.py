@@ -1,0 +1,164 @@
+"""An affine map with an optional normalisation: what every linear model is, once it is fitted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from likewise._runtime.arrays import Array, FloatArray
+from likewise._runtime.text import quote
+from likewise._runtime.validation import TableLike, as_float_array, boolean, check_finite
+from likewise.base.metric_learner import MetricLearner
+from likewise.base.voting import NeighborVoter
+from likewise.metric import row_norms
+
+
+@dataclass(frozen=True, eq=False)
+class AffineMap:
+    """The map z = W(x - mean), scaled to length 1 if `normalize` is true.
+
+    The learned distance is the Euclidean distance of the images.
+
+    Parameters
+    ----------
+    W : array-like of shape (n_components, n_features)
+        The linear part.
+    mean : array-like of shape (n_features,)
+        Subtracted from every vector first.
+    normalize : bool
+        Whether images are divided by their length. An image of length 0 stays 0.
+
+    Examples
+    --------
+    >>> from likewise.base import AffineMap
+    >>> AffineMap([[3.0, 0.0], [0.0, 4.0]], mean=[1.0, 0.0], normalize=True).transform([[2.0, 1.0]])
+    array([[0.6, 0.8]])
+    """
+
+    W: Array
+    mean: Array
+    normalize: bool
+
+    def __post_init__(self) -> None:
+        W, mean = as_float_array(self.W, "W"), as_float_array(self.mean, "mean")
+        if W.ndim != 2 or 0 in W.shape:
+            raise ValueError(f"W has shape {W.shape}, but it must have rows and columns.")
+        if mean.shape != W.shape[1:]:
+            raise ValueError(
+                f"mean has shape {mean.shape}, but W with {W.shape[1]} columns needs shape "
+                f"({W.shape[1]},)."
+            )
+        if not boolean().holds(self.normalize):
+            raise ValueError(
+                f"normalize is {quote(self.normalize)}, but only True or False is allowed."
+            )
+        check_finite(W, "W")
+        check_finite(mean[None], "mean")
+        object.__setattr__(self, "W", W)
+        object.__setattr__(self, "mean", mean)
+        object.__setattr__(self, "normalize", bool(self.normalize))
+
+    @classmethod
+    def from_model(cls, model: Any) -> Self:
+        """Return the map of a fitted model.
+
+        Parameters
+        ----------
+        model : fitted metric learner, AffineMap, or an object with a method `affine_map`
+            A fitted `MetricKNN` or `EnergyClassifier` stands for its metric.
+
+        Returns
+        -------
+        AffineMap
+
+        Examples
+        --------
+        >>> import likewise as lw
+        >>> from likewise.base import AffineMap
+        >>> AffineMap.from_model(lw.Euclidean().fit([[0.0, 1.0]])).W
+        array([[1., 0.],
+               [0., 1.]])
+        """
+        if isinstance(model, cls):
+            return model
+        if hasattr(model, "affine_map"):
+            found: Self = model.affine_map()
+            return found
+        if hasattr(model, "metric_"):  # a classifier that searches under a metric
+            if model.metric_ is None:
+                d = model.n_features_in_
+                return cls(np.eye(d), np.zeros(d), normalize=False)
+            return cls.from_model(model.metric_)
+        if isinstance(model, NeighborVoter):
+            raise ValueError(
+                f"{type(model).__name__} has no single linear map to export: search with the "
+                "vectors as they are, and rerank what is found by the model."
+            )
+        if not isinstance(model, MetricLearner):
+            raise ValueError(
+                f"model is a {type(model).__name__}, but a fitted linear metric is needed."
+            )
+        check_is_fitted(model)
+        if not model._linear:
+            raise ValueError(
+                f"{type(model).__name__} was fitted with a kernel and has no linear map to export: "
+                "fit it without one."
+            )
+        L = model.components_
+        return cls(L, np.zeros(L.shape[1]), normalize=False)
+
+    @property
+    def n_features_in(self) -> int:
+        """Length of the vectors that are mapped."""
+        return int(self.W.shape[1])
+
+    @property
+    def n_components(self) -> int:
+        """Length of their images."""
+        return int(self.W.shape[0])
+
+    @property
+    def bias(self) -> FloatArray:
+        """The vector b of the form z = Wx + b, which is -W·mean."""
+        return np.asarray(-(self.W @ self.mean) + 0.0)
+
+    def transform(self, X: TableLike) -> Array:
+        """Map rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Of any number type: float16, float32 and integers of up to 16 bits are mapped in
+            float32, all others in float64.
+
+        Returns
+        -------
+        array of shape (n_samples, n_components)
+        """
+        rows = self.check_vectors(X)
+        W, mean = (part.astype(rows.dtype) for part in (self.W, self.mean))
+        mapped = (rows - mean) @ W.T
+        if self.normalize:
+            lengths = row_norms(mapped)
+            mapped /= np.where(lengths > 0, lengths, 1)[:, None]
+        return np.asarray(mapped)
+
+    def check_vectors(self, X: TableLike, name: str = "X") -> Array:
+        """Return vectors as float32 or float64; raise an error if they do not fit the map."""
+        rows = np.asarray(X)
+        if rows.dtype.kind in "biuf":  # without a copy in float64 of what is smaller
+            rows = rows.astype(np.result_type(rows.dtype, np.float32), copy=False)
+        else:
+            rows = as_float_array(rows, name)
+        if rows.ndim != 2:
+            raise ValueError(f"{name} has shape {rows.shape}, but a matrix is needed.")
+        if rows.shape[1] != self.n_features_in:
+            raise ValueError(
+                f"{name} has vectors of {rows.shape[1]} numbers, but the model maps vectors of "
+                f"{self.n_features_in}."
+            )
+        check_finite(rows, name)
+        return rows

@@ -1,0 +1,94 @@
+"""``likewise export``: thin over likewise.export."""
+
+import numpy as np
+import pytest
+from cli_runner import invoke
+
+import likewise as lw
+from likewise.datasets import load
+from likewise.export import TARGETS, pgvector_sql, read_numpy
+
+
+@pytest.fixture(name="model")
+def saved_model(tmp_path):
+    iris = load("iris")
+    lw.FDA().fit(iris.X, iris.y).save(tmp_path / "model.safetensors")
+    return tmp_path / "model.safetensors"
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_target(target, model):
+    if target in ("onnx", "faiss"):
+        pytest.importorskip(target, reason=f"{target} is part of likewise[export]")
+    options = ["--table", "items"] if target == "pgvector" else []
+    result = invoke("export", model, "--to", target, *options)
+    assert result.exit_code == 0, result.output
+    (written,) = set(model.parent.iterdir()) - {model}
+    assert written.stem == "model"
+    shown = " ".join(result.stdout.split())
+    assert f"{TARGETS[target].output}. It returns {TARGETS[target].distance}." in shown
+    for plan in ("re-index yes", "query-only yes", "shortlist no"):
+        assert plan in shown
+
+
+def test_output_and_costs(model, tmp_path):
+    result = invoke(
+        "export", model, "--to", "numpy", "--output", tmp_path / "m.npz", "--vectors", 7
+    )
+    assert "Plans for 7 vectors:" in result.stdout
+    iris = load("iris").X
+    np.testing.assert_allclose(
+        read_numpy(tmp_path / "m.npz").transform(iris), lw.load(model).transform(iris)
+    )
+
+
+def test_sql_is_that_of_the_function(model):
+    options = ["--table", "shop.items", "--column", "v", "--id-column", "sku", "--plan", "re-index"]
+    assert invoke("export", model, "--to", "pgvector", *options).exit_code == 0
+    expected = pgvector_sql(
+        lw.load(model), table="shop.items", column="v", id_column="sku", plan="re-index"
+    )
+    assert model.with_suffix(".sql").read_text() == expected
+
+
+def test_without_a_target_only_the_plans_are_shown(model, tmp_path):
+    result = invoke("export", model)
+    assert "Plans for 100000 vectors:" in result.stdout
+    assert list(tmp_path.iterdir()) == [model]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--to", "excel"], "excel"),
+        (["--to", "pgvector"], "--table is needed for --to pgvector"),
+        (["--to", "onnx", "--table", "items"], "--table is needed for --to pgvector, and for no"),
+        (["--to", "onnx", "--database", "x"], "--database is for --to pgvector only"),
+        (["--vectors", "0"], "n_vectors=0 is not allowed"),
+        (["--to", "numpy", "--output", "nowhere/x.npz"], "there is no folder there to write in"),
+        (
+            ["--to", "pgvector", "--table", "t", "--database", "postgresql:///x?host=/nowhere"],
+            "PostgreSQL said: ",
+        ),
+    ],
+)
+def test_bad_options(options, message, model):
+    if "--database" in options and "pgvector" in options:
+        pytest.importorskip("psycopg", reason="psycopg is part of likewise[export]")
+    result = invoke("export", model, *options)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_models_that_cannot_be_exported(tmp_path):
+    iris = load("iris")
+    lw.PLML(n_metrics=2).fit(iris.X, iris.y).save(tmp_path / "local.safetensors")
+    shown = invoke("export", tmp_path / "local.safetensors").stdout
+    assert "shortlist" in shown
+    assert "re-index" not in shown
+    result = invoke("export", tmp_path / "local.safetensors", "--to", "numpy")
+    assert result.exit_code == 2
+    assert "PLML has no single linear map to export" in result.stderr
+    missing = invoke("export", tmp_path / "nowhere.safetensors", "--to", "numpy")
+    assert missing.stderr.startswith("likewise: There is no file")
