@@ -64,20 +64,6 @@ def mnist_deskewed(n_components: int, n_rows: int) -> Rows:
     return X, np.concatenate([dataset.y[:n_rows], dataset.y_test])
 
 
-def isolet(n_components: int) -> Rows:
-    """Return the rows of isolet's first four parts, then those of the fifth, its test part.
-
-    They are projected on the leading principal axes of the first four.
-    """
-    dataset = load_dataset("isolet")
-    X = dataset.X.astype(np.float64)
-    mean = X.mean(axis=0)
-    _, axes = np.linalg.eigh((X - mean).T @ (X - mean))
-    X = np.vstack([X, dataset.X_test]) - mean
-    y = np.concatenate([dataset.y, dataset.y_test])
-    return X @ axes[:, : -n_components - 1 : -1], y
-
-
 def stream(n_features: int, n_rows: int) -> Rows:
     """Return rows of which consecutive ones make a pair, of squared distance about √n_features."""
     X = np.random.default_rng(0).normal(size=(n_rows, n_features))
@@ -181,7 +167,6 @@ DATASETS: dict[str, tuple[int, Callable[[], Rows]]] = {
             ("feature-subsets", "private-noise", "redrawn-projections", "eight-points")
         )
     },
-    "isolet-172": (172, partial(isolet, 172)),
     "stream-16": (16, partial(stream, 16, 200_000)),
     "stream-64": (64, partial(stream, 64, 80_000)),
     "stream-164": (164, partial(stream, 164, 30_000)),

@@ -105,6 +105,8 @@ class Size:
         Further arguments of the experiment's `run`: numbers of rows, pairs and the like.
     absent : frozenset of (str, str)
         Data sets and methods that have no trials together.
+    runs_of : mapping from str to int
+        The number of runs of data sets that have fewer.
     """
 
     datasets: tuple[str, ...]
@@ -112,13 +114,15 @@ class Size:
     runs: int
     options: Mapping[str, Any] = field(default_factory=dict)
     absent: frozenset[tuple[str, str]] = frozenset()
+    runs_of: Mapping[str, int] = field(default_factory=dict)
 
     def trials(self) -> Iterator[Trial]:
         """Yield the trials, run by run: the time of the first ones tells that of the others."""
         for run in range(self.runs):
             for dataset in self.datasets:
                 for method in self.methods:
-                    if (dataset, method) not in self.absent:
+                    present = (dataset, method) not in self.absent
+                    if present and run < self.runs_of.get(dataset, self.runs):
                         yield Trial(run, dataset, method)
 
 

@@ -65,8 +65,8 @@ def reproduce(
 
     Finished trials are kept in ``NAME.jsonl``, or in one file for several experiments that need the
     same trials. If the run is interrupted or killed, the same call continues after them, and the
-    results are those of an undisturbed run, byte by byte, whatever `n_jobs`. Processor times are
-    kept apart, in ``NAME-seconds.json``.
+    results are those of an undisturbed run, byte by byte, whatever `n_jobs`; only times that an
+    experiment measures may differ. Processor times of trials are kept in ``NAME-seconds.json``.
 
     Parameters
     ----------
