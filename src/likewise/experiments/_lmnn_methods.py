@@ -39,7 +39,7 @@ ENERGY_RULES = tuple((t, i) for t in ("euclidean", "learned") for i in (True, Fa
 _VALIDATION_FRACTION = 0.3
 _MOST_ROWS_TO_CHOOSE = 8000
 _MOST_ROWS_OF_RIVALS = 2000
-_MOST_ROWS_OF_SVM = 10_000
+_MOST_ROWS_OF_SVM = 15_000
 _MOST_ROWS_OF_VARIANTS = 20_000  # of LMNN: several passes, several metrics
 _MOST_SVM_STEPS = 200_000
 _SVM_KERNELS: tuple[Mapping[str, Any], ...] = tuple(
@@ -49,7 +49,7 @@ _SVM_KERNELS: tuple[Mapping[str, Any], ...] = tuple(
         {"kernel": "poly", "degree": 4, "coef0": 1.0},
         {"kernel": "rbf"},
     )
-    for C in (1.0, 10.0)
+    for C in (1.0, 10.0, 100.0)
 )
 
 Split = tuple[IndexArray, IndexArray]

@@ -196,7 +196,7 @@ def _ratio(results: Mapping[Trial, Result], dataset: str, method: str, measure: 
 _REDUCTIONS = (
     "Splits: 3 of letters and oFaces, 1 of 20news, 2 of yFaces and 10 of bal, wine and iris, where "
     "the paper has 10 of letters, 20news and yFaces, and 100 of the others.",
-    "MMC and NCA learn from at most 2000 rows, the SVM from at most 10 000, and on mnist several "
+    "MMC and NCA learn from at most 2000 rows, the SVM from at most 15 000, and on mnist several "
     "passes and several metrics from 20 000; all rows vote. Leave-one-out errors are those of at "
     "most 2000 training rows, and active constraints are counted for as many anchors and "
     "multiplied.",
