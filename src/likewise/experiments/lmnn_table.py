@@ -178,7 +178,7 @@ def _draw_relative(results: Mapping[Trial, Result]) -> matplotlib.figure.Figure:
         axis.axhline(1, linewidth=0.8, color="0.4")
         axis.set_xticks(range(len(shown)), shown)
         axis.set(title=f"{method} ({place})", ylabel="error relative to LMNN")
-    axes[0].legend(loc="lower right")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return figure
 
 
