@@ -84,6 +84,8 @@ class Source:
         Principal components to keep.
     n_skipped : int
         Leading components to leave out.
+    n_samples : int or None
+        The number of random rows to use; None is all.
     official : bool
         Whether the split is that of the data set; otherwise 70 % of each class are trained on.
     """
@@ -92,6 +94,7 @@ class Source:
     features: Callable[[Array, Array], Array] = numbers
     n_components: int | None = None
     n_skipped: int = 0
+    n_samples: int | None = None
     official: bool = False
 
 
@@ -99,7 +102,7 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
     {
         "mnist": Source("mnist", upright_digits, n_components=164, official=True),
         "letters": Source("letter"),
-        "20news": Source("20news_bow", word_weights, n_components=200),
+        "20news": Source("20news_bow", word_weights, n_components=200, n_samples=5000),
         "isolet": Source("isolet", n_components=172, official=True),
         "yFaces": Source("yaleb_ext", n_components=200, n_skipped=5),
         "bal": Source("balance"),
@@ -115,7 +118,7 @@ def problem(dataset: str, run: int, limit: int | None = None) -> Problem:
     """Return a split; with a limit, of at most so many training and test rows."""
     source = SOURCES[dataset]
     data = load_once(source.name)
-    rows, rows_test, y, y_test = _split(data, source.official, dataset, run)
+    rows, rows_test, y, y_test = _split(data, source, dataset, run)
     train, test = (
         np.arange(len(labels))
         if limit is None or limit >= len(labels)
@@ -138,19 +141,20 @@ def problem(dataset: str, run: int, limit: int | None = None) -> Problem:
 
 
 def _split(
-    data: Dataset, official: bool, dataset: str, run: int
+    data: Dataset, source: Source, dataset: str, run: int
 ) -> tuple[Array, Array, IndexArray, IndexArray]:
     """Return training rows, test rows and their labels."""
     X, y = data.X, np.asarray(data.y)
-    if official:
+    if source.official:
         assert data.X_test is not None
         return X, data.X_test, y, np.asarray(data.y_test)
     if data.X_test is not None:
         X, y = np.concatenate([X, data.X_test]), np.concatenate([y, np.asarray(data.y_test)])
     seed = int(generator(dataset, run).integers(2**31))
-    train, test = train_test_split(
-        np.arange(len(y)), test_size=_TEST_SHARE, stratify=y, random_state=seed
-    )
+    used = np.arange(len(y))
+    if source.n_samples is not None and source.n_samples < len(y):
+        used = _some_of_each_class(y, source.n_samples, generator(dataset, run, "used"))
+    train, test = train_test_split(used, test_size=_TEST_SHARE, stratify=y[used], random_state=seed)
     return X[train], X[test], y[train], y[test]
 
 

@@ -110,11 +110,11 @@ def fit_rival(method: str, p: Problem, run: int) -> Fitted:
 def splits(dataset: str, p: Problem, run: int) -> Iterator[Split]:
     """Yield training rows, and rows of another fold, by which settings are chosen.
 
-    All four folds of small data sets and of isolet, two of faces, the first one of 8000 rows of
-    the others.
+    All four folds of small data sets and of isolet, two of faces and 20news, the first one of 8000
+    rows of the others.
     """
     rows = some_rows(p, _MOST_ROWS_TO_CHOOSE, dataset, run, "choose")
-    n_folds = 2 if dataset in FACES else int(p.folds.max()) + 1
+    n_folds = 2 if dataset in (*FACES, "20news") else int(p.folds.max()) + 1
     for fold in range(n_folds if len(rows) == len(p.y) else 1):
         held = p.folds[rows] == fold
         yield rows[~held], rows[held]

@@ -242,7 +242,7 @@ LMNN_TABLE1 = Experiment(
     data={name: source.name for name, source in SOURCES.items()},
     published=_PUBLISHED,
     stand_ins={
-        "20news": "18 846 articles with subject lines and 5000 words, where the paper has 18 828 "
+        "20news": "5000 articles with subject lines and 5000 words, where the paper has 18 828 "
         "without most headers and 20 000 words of another tokenizer.",
     },
     reductions=_REDUCTIONS,
