@@ -159,7 +159,9 @@ def test_a_method_that_fails_is_a_row_that_says_so():
     assert row.failed == "RuntimeError: it fell apart"
     assert math.isnan(row.error)
     assert "broken failed: RuntimeError: it fell apart" in str(result)
-    assert result.verdict == "Use Euclidean: there is no other metric to compare it with."
+    assert result.verdict == "Use Euclidean: no other method could be fitted."
+    alone = compare(WINE.X, WINE.y, ["Euclidean"])
+    assert alone.verdict == "Use Euclidean: there is no other metric to compare it with."
     assert result.outcome == "untested"
     nothing = compare(WINE.X, WINE.y, {"broken": Broken()})
     assert nothing.recommended is None

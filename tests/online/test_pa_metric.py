@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 from pa_metric_cases import FEATURES, PSD, assert_same_model, bits, data
+from sklearn.datasets import load_digits
+from sklearn.preprocessing import StandardScaler
 
 import likewise as lw
 from likewise.constraints import random_pairs
@@ -100,6 +102,40 @@ def test_fit_makes_the_papers_passes(n, c):
     assert model.n_iter_ == model.n_events_ // r
     if n == 350:
         assert model.n_iter_ == 39
+
+
+def test_fit_of_many_classes_draws_no_more_than_100_000_pairs(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(
+        lw.PAMetric, "_fit_passes", lambda self, X, pairs, random: drawn.append(len(pairs)) or self
+    )
+    X = np.random.default_rng(0).normal(size=(1000, 2))
+    lw.PAMetric().fit(X, np.arange(1000) % 500)
+    assert drawn == [100_000]
+
+
+@pytest.mark.parametrize(("d", "period"), [(3, 100), (130, 130)])
+def test_auto_projects_after_a_hundred_updates_or_as_many_as_features(d, period):
+    X, pairs, same = data(d, n=300)
+    pairs, same = random_pairs(np.arange(300) % 7, 600, random_state=0)
+    auto = lw.PAMetric().partial_fit_pairs(X, pairs, same)
+    assert auto.n_updates_ > 2 * period
+    assert bits(auto) == bits(lw.PAMetric(psd=period).partial_fit_pairs(X, pairs, same))
+    assert bits(auto) != bits(lw.PAMetric(psd="end").partial_fit_pairs(X, pairs, same))
+
+
+def test_new_pairs_are_decided_by_default_as_well_as_with_a_projection_of_each_update():
+    X, y = load_digits(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    pairs, same = random_pairs(y[:900], 6000, random_state=0)
+    new, same_new = random_pairs(y[900:], 3000, random_state=0)
+    errors = {}
+    for psd in ("auto", "each", "end"):
+        model = lw.PAMetric(psd=psd).partial_fit_pairs(X[:900], pairs, same)
+        predicted = model.predict_pairs(X[900:][new[:, 0]], X[900:][new[:, 1]])
+        errors[psd] = np.mean(predicted != same_new)
+    assert errors["auto"] < errors["each"] + 0.02
+    assert errors["auto"] < errors["end"] - 0.05
 
 
 def test_fit_draws_distinct_pairs(monkeypatch):

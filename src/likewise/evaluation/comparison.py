@@ -122,7 +122,9 @@ def compare(
     else:
         best = min((rows[name] for name in fitted), key=lambda row: row.error, default=None)
         number = "" if best is None else f"{best.error:.2%}"
-        verdict = untested_verdict(best, f"{n_neighbors}-NN test error, {number}, is the lowest")
+        verdict = untested_verdict(
+            best, f"{n_neighbors}-NN test error, {number}, is the lowest", len(failures)
+        )
     return Comparison(
         rows=tuple(rows.values()),
         **asdict(verdict),

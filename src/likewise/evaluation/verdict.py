@@ -39,7 +39,7 @@ class Named(Protocol):
         """The name, with the parameters that are not the defaults."""
 
 
-def untested_verdict(best: Named | None, number: str) -> Verdict:
+def untested_verdict(best: Named | None, number: str, n_failed: int = 0) -> Verdict:
     """Say what can be said without a test: the baseline is missing, or everything else.
 
     Parameters
@@ -48,11 +48,15 @@ def untested_verdict(best: Named | None, number: str) -> Verdict:
         The best of the methods that could be fitted.
     number : str
         What is best about it, such as "3-NN test error, 5 %, is the lowest".
+    n_failed : int
+        The number of methods that could not be fitted.
     """
     if best is None:
         sentence = "No method could be fitted, so there is no metric to recommend."
         return Verdict("untested", None, sentence)
-    if best.name == BASELINE:
+    if best.name == BASELINE and n_failed:
+        sentence = f"Use {BASELINE}: no other method could be fitted."
+    elif best.name == BASELINE:
         sentence = f"Use {BASELINE}: there is no other metric to compare it with."
     else:
         sentence = (

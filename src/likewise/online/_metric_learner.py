@@ -45,6 +45,8 @@ from likewise.online._pair_state import (
 )
 from likewise.online._scale import auto_scale
 
+_MAX_DEFAULT_PAIRS = 100_000
+
 
 class OnlineMetricLearner(OnlineLearner, MetricLearner):
     """Base class of online metric learners, which learn a matrix M and a threshold b from pairs.
@@ -73,7 +75,7 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
     def _step_rule(self) -> StepRule:
         raise NotImplementedError
 
-    def _projection(self) -> Projection:
+    def _projection(self, n_coordinates: int) -> Projection:
         raise NotImplementedError
 
     def _initial_model(self, n_features: int) -> tuple[FloatArray, float]:
@@ -92,7 +94,7 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
 
     def _initial_state(self, n_features: int, scale: float) -> PairState:
         M, b = self._initial_model(n_features)
-        return PairState.start(M / scale**2, b, self._projection())
+        return PairState.start(M / scale**2, b, self._projection(n_features))
 
     def _squared_lengths(self, X: Array, index: IndexArray) -> FloatArray:
         """Return the squared length of each difference, before any scaling."""
@@ -112,7 +114,7 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
         to it cause no update.
         """
         V = scaled_differences(X, index, state.scale)
-        rule, psd = self._step_rule(), self._projection()
+        rule, psd = self._step_rule(), self._projection(state.n_coordinates)
         if min_loss > 0:
             return learn_large_losses(state, FixedDifferences(V), sign, rule, psd, min_loss)
         return learn_differences(state, V, sign, rule, psd)
@@ -121,7 +123,8 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
         self, state: PairState, first: FloatArray, second: FloatArray, sign: float
     ) -> float:
         """Update `state` with one pair; return its loss, NaN if the difference is out of range."""
-        return learn_one_pair(state, first, second, sign, self._step_rule(), self._projection())
+        psd = self._projection(state.n_coordinates)
+        return learn_one_pair(state, first, second, sign, self._step_rule(), psd)
 
     def _matrix(self) -> FloatArray:
         """Return M over the coordinates that `components_` has columns for."""
@@ -246,7 +249,7 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
         """
         X, codes, classes = check_labelled(self, X, y)
         random = check_random_state(self.random_state)
-        n_pairs = self.n_pairs or 40 * len(classes) * (len(classes) - 1)
+        n_pairs = self.n_pairs or min(40 * len(classes) * (len(classes) - 1), _MAX_DEFAULT_PAIRS)
         return self._fit_passes(X, self._draw_pairs(codes, n_pairs, random), random)
 
     @fitting
@@ -390,8 +393,7 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
         return losses
 
     def _adapt_scale(self, state: PairState, X: Array, pair: IndexArray) -> None:
-        (sqdist,) = self._squared_lengths(X, pair)
-        state.adapt_scale(float(sqdist), self._projection())
+        state.adapt_scale(float(self._squared_lengths(X, pair)[0]))
 
     def _append_history(self, records: list[tuple[float, ...]]) -> None:
         if self.record_every:

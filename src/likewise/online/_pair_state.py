@@ -28,11 +28,9 @@ _LOOP_FEATURES_PSD = 40  # the same where every update is projected
 _BLOCK_PAIRS = 128  # pairs in a block of matrix products
 _MIN_BLOCK_PAIRS = 8  # fewer pairs are not worth a block
 
-# Median length of the scaled differences of a stream, measured on data of 13 to 617 features. If
-# they are much shorter, nearly all of a step goes into b. If they are longer and M is never
-# projected, M has large negative eigenvalues, which the metric of new pairs does not have.
-_STREAM_LENGTH = 2.0
-_STREAM_LENGTH_UNPROJECTED = 1.4
+# Median length of the scaled differences of a stream, measured on data of 13 to 384 features. If
+# they are much shorter, nearly all of a step goes into b; if much longer, nearly nothing.
+_STREAM_LENGTH = 2.5
 _N_SCALE_PAIRS = 64  # pairs of a stream that determine its scale
 
 HISTORY_COLUMNS = ("n_events", "predictive_error", "effective_dimension")
@@ -94,7 +92,7 @@ class PairState:
                 len(self.first_sqdists) < _N_SCALE_PAIRS and bool((self.first_sqdists > 0).all())
             )
 
-    def adapt_scale(self, sqdist: float, psd: Projection) -> None:
+    def adapt_scale(self, sqdist: float) -> None:
         """Include the squared length of a difference in the scale of a stream.
 
         M changes with the scale, so that the metric remains the same.
@@ -103,8 +101,7 @@ class PairState:
         if not 1 / MAX_PAIR_SQNORM < sqdist < MAX_PAIR_SQNORM:
             return  # no scale makes such a pair an ordinary one
         sqdists = np.append(self.first_sqdists, sqdist)
-        length = _STREAM_LENGTH_UNPROJECTED if psd == "end" else _STREAM_LENGTH
-        scale = length / float(np.median(sqdists)) ** 0.5
+        scale = _STREAM_LENGTH / float(np.median(sqdists)) ** 0.5
         factor = (self.scale / scale) ** 2
         if self.eigenbasis is not None:
             self.eigenbasis.multiply(factor)

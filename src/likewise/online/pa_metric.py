@@ -23,6 +23,8 @@ from likewise.online._initial_model import INIT_RULE, initial_model
 from likewise.online._metric_learner import OnlineMetricLearner
 from likewise.online._pair_state import Projection
 
+_MIN_PERIOD = 100  # updates between two projections
+
 
 @lru_cache
 def _rule(variant: str, C: float, tolerance: float) -> StepRule:
@@ -57,10 +59,10 @@ class PAMetric(OnlineMetricLearner):
         Step size, see the table.
     C : float
         Aggressiveness: the limit of a step. Smaller for noisier judgements; "PA" does not use it.
-    psd : {"end", "each"} or int
+    psd : {"auto", "end", "each"} or int
         When M is projected onto the positive semidefinite matrices and b onto [1, ∞): only in the
         fitted attributes ("end", called (−) in the paper), after each update ("each", called (+)),
-        or after every n updates.
+        or after every n updates; "auto" is n = max(100, n_features).
     tolerance : float
         Steps smaller than this are skipped.
     init : None, "identity", (M, b) or fitted metric
@@ -68,12 +70,13 @@ class PAMetric(OnlineMetricLearner):
     scale : "auto" or float
         Factor that X is multiplied by internally, since the margin 1 fixes a scale. "auto" makes
         the median squared distance of the similar pairs 1 in `fit` and `fit_pairs`, and the median
-        distance of the first 64 pairs in a stream 2, or 1.4 with ``psd="end"``.
+        distance of the first 64 pairs in a stream 2.5.
     memory : int
         Number of latest samples that each sample given to `partial_fit` is paired with.
     n_pairs : int, optional
         Number of random pairs that `fit` draws, without repetition, half of them similar. Default:
-        40 c (c - 1) for c classes, as in the paper, or all pairs where there are fewer.
+        40 c (c - 1) for c classes, as in the paper, but at most 100 000, or all pairs where there
+        are fewer.
     max_iter : int, optional
         Number of passes of `fit` and `fit_pairs` over the pairs. Default: the paper's protocol, at
         least two passes and then more until min(n (n - 1)/10, 50 n_pairs) pairs were seen: a fifth
@@ -122,7 +125,7 @@ class PAMetric(OnlineMetricLearner):
     _rules: ClassVar = {
         "variant": one_of(*VARIANTS),
         "C": positive(),
-        "psd": either(one_of("each", "end"), at_least(1)),
+        "psd": either(one_of("auto", "each", "end"), at_least(1)),
         "tolerance": non_negative(),
         "init": INIT_RULE,
         "scale": either(one_of("auto"), positive()),
@@ -137,7 +140,7 @@ class PAMetric(OnlineMetricLearner):
         variant: str = "PA-I",
         C: float = 0.1,
         *,
-        psd: str | int = "end",
+        psd: str | int = "auto",
         tolerance: float = 0.0,
         init: Any = None,
         scale: str | float = "auto",
@@ -164,7 +167,10 @@ class PAMetric(OnlineMetricLearner):
     def _step_rule(self) -> StepRule:
         return _rule(self.variant, self.C, self.tolerance)
 
-    def _projection(self) -> Projection:
+    def _projection(self, n_coordinates: int) -> Projection:
+        if self.psd == "auto":
+            # Decomposing M costs about n_coordinates times as much as updating it.
+            return max(_MIN_PERIOD, n_coordinates)
         return self.psd if self.psd in ("each", "end") else int(self.psd)  # type: ignore[return-value]
 
     def _draw_pairs(self, codes: IndexArray, n_pairs: int, random: np.random.RandomState) -> Pairs:

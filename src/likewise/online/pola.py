@@ -93,12 +93,13 @@ class POLA(KernelMetricLearner):
     scale : "auto" or float
         Factor that differences (with a kernel: in feature space) are multiplied by internally,
         since the margin 1 fixes a scale. "auto" makes the median squared length of the similar
-        pairs 1 in `fit` and `fit_pairs`, and the median length of the first 64 pairs 2 in a stream.
+        pairs 1 in `fit` and `fit_pairs`, and the median length of the first 64 pairs of a stream
+        2.5.
     memory : int
         As in `PAMetric`.
     n_pairs : int, optional
         Number of random pairs that `fit` draws, half of them similar. Default: 40 c (c - 1) for c
-        classes.
+        classes, at most 100 000.
     shuffle, record_every, random_state
         As in `PAMetric`.
 
@@ -199,7 +200,7 @@ class POLA(KernelMetricLearner):
     def _step_rule(self) -> StepRule:
         return StepRule("PA", relaxation=float(self.relaxation))
 
-    def _projection(self) -> Projection:
+    def _projection(self, n_coordinates: int) -> Projection:
         return "each"
 
     def _initial_model(self, n_features: int) -> tuple[FloatArray, float]:

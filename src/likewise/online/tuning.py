@@ -161,7 +161,7 @@ def _learn_jointly(learners: list[Any], X: Array, pairs: Pairs) -> None:
             V = scaled_differences(X, pairs.index[chosen], first.scale_)
             grams = GramCache()
             for learner in learners:
-                rule, psd = learner._step_rule(), learner._projection()
+                rule, psd = learner._step_rule(), learner._projection(X.shape[1])
                 learn_differences(learner._state, V, sign[chosen], rule, psd, grams)
 
 

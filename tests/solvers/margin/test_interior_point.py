@@ -40,6 +40,18 @@ def test_a_watcher_is_called_at_every_step_and_can_stop(cone, n):
 
 
 @pytest.mark.parametrize("cone", CONES)
+def test_an_interrupt_before_the_first_point_is_kept_is_raised(cone, monkeypatch):
+    """Not reported as an objective that is not finite."""
+
+    def interrupted(primal, dual):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("likewise.solvers.margin._run._relative_gap", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        solve(cone)
+
+
+@pytest.mark.parametrize("cone", CONES)
 def test_max_iter(cone):
     found = solve(cone, max_iter=2)
     assert (found.status, found.n_iter) == ("max_iter", 2)

@@ -137,7 +137,7 @@ class MarginRun:
 
     def solution(self, status: Status) -> Solution:
         """Return the best of all steps, with the multipliers of inactive constraints exactly 0."""
-        if status == "interrupted" and not self.values:
+        if status == "interrupted" and np.isnan(self.value):
             raise KeyboardInterrupt  # there is no point to return
         if self.gap <= self.tol:
             status = "converged"  # even if a later step failed
