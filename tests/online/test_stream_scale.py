@@ -19,7 +19,6 @@ LEARNERS = [
     lw.POLA(),
     lw.POLA(kernel="rbf", kernel_params={"gamma": 0.1}),
 ]
-LENGTH = 2.5  # median of the scaled differences
 learners = pytest.mark.parametrize("learner", LEARNERS, ids=repr)
 
 
@@ -33,6 +32,13 @@ def events(d=5, n=120, seed=0):
     X[6] = X[5]
     index[3] = index[11] = 5, 6  # differences of length zero have no scale
     return X, index, y[index[:, 0]] == y[index[:, 1]]
+
+
+def expected_scale(sqdists):
+    """Make the interquartile range of the squared distances 2, and their median 1 to 16."""
+    lower, median, upper = np.percentile(sqdists, [25, 50, 75])
+    squared = 2 / (upper - lower) if upper > lower else np.inf
+    return min(max(squared, 1 / median), 16 / median) ** 0.5
 
 
 def fresh(learner):
@@ -51,9 +57,9 @@ def test_the_scale_is_that_of_the_first_64_pairs(psd):
     model = lw.PAMetric(psd=psd)
     for i, j in index[:3]:
         model.learn_pair(X[i], X[j], True)
-    assert model.scale_ == pytest.approx(LENGTH / np.median(sqdists[:3]) ** 0.5)
+    assert model.scale_ == pytest.approx(expected_scale(sqdists[:3]))
     model.partial_fit_pairs(X, index[3:], same[3:])
-    assert model.scale_ == pytest.approx(LENGTH / np.median(positive[:64]) ** 0.5)
+    assert model.scale_ == pytest.approx(expected_scale(positive[:64]))
     assert lw.PAMetric(scale=0.3).partial_fit_pairs(X, index, same).scale_ == 0.3
 
 
@@ -67,7 +73,7 @@ def test_equals_a_loop_in_the_units_of_the_data(d, psd):
         v, y = X[i] - X[j], 1 if similar else -1
         if v.any() and len(sqdists) < 64:
             sqdists.append(v @ v)
-        s = LENGTH / np.median(sqdists) ** 0.5
+        s = expected_scale(sqdists)
         hinge = max(0.0, 1 - y * (b - v @ M @ v))
         assert model.learn_pair(X[i], X[j], bool(similar)) == pytest.approx(hinge, abs=1e-8)
         if not v.any() and y < 0:
@@ -141,7 +147,7 @@ def test_an_error_changes_nothing(learner):
         np.testing.assert_array_equal(model._state.first_sqdists, before.first_sqdists)
 
 
-@pytest.mark.parametrize("psd", ["each", "end"])
+@pytest.mark.parametrize("psd", ["each", "auto"])
 @pytest.mark.parametrize("n_components", [4, 15, 50])
 @pytest.mark.parametrize("options", [{}, {"C": 1.0}, {"variant": "PA"}, {"variant": "PA-II"}])
 def test_few_errors_from_few_to_many_features(n_components, options, psd):
@@ -159,7 +165,7 @@ def test_few_errors_from_few_to_many_features(n_components, options, psd):
         return (model.mistakes_ / model.n_events_ + wrong) / 2
 
     grid = (2.0 ** np.arange(-4, 3)) / np.sqrt(2 * n_components)
-    assert error("auto") <= min(error(scale) for scale in grid) + 0.04
+    assert error("auto") <= min(error(scale) for scale in grid) + 0.02
 
 
 def shuffled_pairs(y, n):

@@ -28,9 +28,10 @@ _LOOP_FEATURES_PSD = 40  # the same where every update is projected
 _BLOCK_PAIRS = 128  # pairs in a block of matrix products
 _MIN_BLOCK_PAIRS = 8  # fewer pairs are not worth a block
 
-# Median length of the scaled differences of a stream, measured on data of 13 to 384 features. If
-# they are much shorter, nearly all of a step goes into b; if much longer, nearly nothing.
-_STREAM_LENGTH = 2.5
+# A margin of 1 on both sides of b should be as wide as the middle half of the squared distances.
+# If they vary much less, nearly all of a step goes into b; if much more, nearly nothing.
+_MARGIN_WIDTH = 2.0
+_MIN_LENGTH, _MAX_LENGTH = 1.0, 4.0  # of the median difference
 _N_SCALE_PAIRS = 64  # pairs of a stream that determine its scale
 
 HISTORY_COLUMNS = ("n_events", "predictive_error", "effective_dimension")
@@ -101,7 +102,9 @@ class PairState:
         if not 1 / MAX_PAIR_SQNORM < sqdist < MAX_PAIR_SQNORM:
             return  # no scale makes such a pair an ordinary one
         sqdists = np.append(self.first_sqdists, sqdist)
-        scale = _STREAM_LENGTH / float(np.median(sqdists)) ** 0.5
+        lower, median, upper = np.quantile(sqdists, [0.25, 0.5, 0.75])
+        narrowest, widest = _MARGIN_WIDTH * median / np.square([_MAX_LENGTH, _MIN_LENGTH])
+        scale = float(_MARGIN_WIDTH / np.clip(upper - lower, narrowest, widest)) ** 0.5
         factor = (self.scale / scale) ** 2
         if self.eigenbasis is not None:
             self.eigenbasis.multiply(factor)

@@ -69,8 +69,8 @@ class PAMetric(OnlineMetricLearner):
         Initial model: M = 0 and b = 0, the Euclidean metric with b = 1, or a given model.
     scale : "auto" or float
         Factor that X is multiplied by internally, since the margin 1 fixes a scale. "auto" makes
-        the median squared distance of the similar pairs 1 in `fit` and `fit_pairs`, and the median
-        distance of the first 64 pairs in a stream 2.5.
+        the median squared distance of the similar pairs 1 in `fit` and `fit_pairs`, and the
+        interquartile range of the squared distances of the first 64 pairs in a stream 2.
     memory : int
         Number of latest samples that each sample given to `partial_fit` is paired with.
     n_pairs : int, optional

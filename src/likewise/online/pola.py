@@ -92,9 +92,7 @@ class POLA(KernelMetricLearner):
         sum of the losses by 1 %, as happens where no metric separates the pairs. None disables it.
     scale : "auto" or float
         Factor that differences (with a kernel: in feature space) are multiplied by internally,
-        since the margin 1 fixes a scale. "auto" makes the median squared length of the similar
-        pairs 1 in `fit` and `fit_pairs`, and the median length of the first 64 pairs of a stream
-        2.5.
+        since the margin 1 fixes a scale. "auto": as in `PAMetric`.
     memory : int
         As in `PAMetric`.
     n_pairs : int, optional
