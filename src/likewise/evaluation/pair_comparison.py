@@ -132,7 +132,7 @@ def compare_pairs(
     else:
         best = max((rows[name] for name in placed), key=lambda row: row.auc, default=None)
         number = "" if best is None else f"{best.auc:.2%}"
-        verdict = untested_verdict(best, f"AUC, {number}, is the largest")
+        verdict = untested_verdict(best, f"AUC, {number}, is the largest", len(failures))
     flags = problem.pairs.same
     return PairComparison(
         rows=tuple(rows.values()),

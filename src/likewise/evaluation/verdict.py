@@ -39,7 +39,7 @@ class Named(Protocol):
         """The name, with the parameters that are not the defaults."""
 
 
-def untested_verdict(best: Named | None, number: str, n_failed: int = 0) -> Verdict:
+def untested_verdict(best: Named | None, number: str, n_failed: int) -> Verdict:
     """Say what can be said without a test: the baseline is missing, or everything else.
 
     Parameters
