@@ -48,7 +48,9 @@ def test_one_by_one_equals_a_batch(d, psd, dtype):
 
 def test_counts_follow_a_loop():
     X, pairs, same = data()
-    model = lw.PAMetric(variant="PA-II", C=0.7, scale=1.0).partial_fit_pairs(X, pairs, same)
+    model = lw.PAMetric(variant="PA-II", C=0.7, psd="end", scale=1.0).partial_fit_pairs(
+        X, pairs, same
+    )
     M, b, mistakes, loss, updates = np.zeros((3, 3)), 0.0, 0, 0.0, 0
     for (i, j), similar in zip(pairs, same, strict=True):
         v, y = X[i] - X[j], 1 if similar else -1
