@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from likewise.experiments import Size, reproduce
+from likewise.experiments._data import load_once
 from likewise.experiments.pola_filter import (
     POLA_FILTER,
     PREDICTORS,
@@ -98,6 +99,20 @@ def test_documents_have_unit_length_and_their_topic():
     np.testing.assert_allclose(lengths[lengths > 0], 1)
     assert 0 < relevant.sum() < 60
     assert not np.array_equal(X, documents("trade", 1, None)[0])
+
+
+@pytest.mark.usefixtures("data_folder")
+def test_words_have_the_largest_variance_of_tf_idf(monkeypatch):
+    everything, _ = documents("trade", 0, None)
+    data = load_once("reuters_r52_bow")
+    counts = np.r_[data.X, data.X_test].astype(float)
+    tfidf = counts * np.log(len(counts) / (counts > 0).sum(axis=0))
+    chosen = np.sort(np.argsort(-tfidf.var(axis=0))[:7])
+    monkeypatch.setattr("likewise.experiments.pola_filter._N_WORDS", 7)
+    X, _ = documents("trade", 0, None)
+    expected = everything[:, chosen]
+    lengths = np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(X, expected / np.where(lengths > 0, lengths, 1), atol=1e-12)
 
 
 @pytest.mark.usefixtures("data_folder")
