@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from sklearn.neighbors import KNeighborsClassifier
 
+from likewise.batch import RCA
+from likewise.constraints import random_pairs
 from likewise.experiments import Size, Trial, reproduce
-from likewise.experiments.pola_mnist import POLA_MNIST, _count_wins, run_problem
+from likewise.experiments.pola_mnist import POLA_MNIST, _count_wins, _learn, run_problem
 
 OPTIONS = {"n_train": 120, "n_test": None, "n_pairs": 60, "max_iter": 3}
 
@@ -52,6 +54,22 @@ def test_the_euclidean_error_is_that_of_all_rows(data_folder):
         expected = 100 * (1 - knn.score(X_test[test], y_test[test]))
         assert found[f"error_{k}"] == pytest.approx(expected)
     assert found["n_test"] == 20
+
+
+def test_rca_and_fda_have_no_shrinkage(data_folder):
+    """From the formulas: FDA's direction is S⁻¹(m₁ - m₂), the metric of RCA the inverse of C."""
+    X, y = data_folder[0].astype(float), data_folder[1]
+    X, y = X[np.isin(y, [2, 7])], y[np.isin(y, [2, 7])]
+    pairs = random_pairs(y, 400, balanced=False, random_state=0)
+    first, second = X[y == 2], X[y == 7]
+    within = np.cov(first.T, bias=True) * len(first) + np.cov(second.T, bias=True) * len(second)
+    direction = np.linalg.pinv(within, rcond=1e-10) @ (first.mean(axis=0) - second.mean(axis=0))
+    found = _learn("FDA", X, y, pairs, 1, 0)[0]
+    cosine = found @ direction / np.linalg.norm(found) / np.linalg.norm(direction)
+    assert abs(cosine) == pytest.approx(1, abs=1e-8)
+    L = _learn("RCA", X, y, pairs, 1, 0)
+    expected = RCA(shrinkage=0.0).fit_pairs(X, pairs.index, pairs.same).mahalanobis_matrix()
+    np.testing.assert_allclose(L.T @ L, expected, rtol=1e-8, atol=1e-12)
 
 
 def test_wins_are_counted_problem_by_problem():

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from likewise._runtime.arrays import BoolArray, FloatArray
+from likewise._runtime.arrays import Array, BoolArray, FloatArray
+from likewise.datasets import Dataset
 from likewise.experiments._data import load_once
 from likewise.experiments._experiment import Experiment, Figure, Measure, Result, Size, Trial
 from likewise.experiments._figures import panels
@@ -53,22 +55,28 @@ def run_topic(dataset: str, method: str, run: int, *, limit: int | None = None) 
 
 
 def documents(topic: str, run: int, limit: int | None) -> tuple[FloatArray, BoolArray]:
-    """Return documents in a random order, and which are of the topic.
+    """Return documents in a random order, and which are of the topic."""
+    data = load_once("reuters_r52_bow")
+    assert data.classes is not None
+    X, y = _vectors(data)
+    order = generator("documents", run).permutation(len(X))[:limit]
+    return X[order], y[order] == data.classes.index(topic)
+
+
+@lru_cache(maxsize=1)
+def _vectors(data: Dataset) -> tuple[FloatArray, Array]:
+    """Return all documents, with their labels.
 
     Words are weighted by tf-idf; those of the largest variance are used, and rows have length 1.
     """
-    data = load_once("reuters_r52_bow")
     assert data.X_test is not None
-    assert data.classes is not None
     counts = np.r_[data.X, data.X_test]
-    y = np.r_[np.asarray(data.y), np.asarray(data.y_test)]
     idf = np.log(len(counts) / np.maximum(np.count_nonzero(counts, axis=0), 1))
     variances = np.square(idf) * counts.var(axis=0, dtype=np.float32)
     words = np.sort(np.argsort(-variances, kind="stable")[:_N_WORDS])
-    order = generator("documents", run).permutation(len(counts))[:limit]
-    X = counts[np.ix_(order, words)] * idf[words]
+    X = counts[:, words] * idf[words]
     lengths = np.linalg.norm(X, axis=1, keepdims=True)
-    return X / np.where(lengths > 0, lengths, 1.0), y[order] == data.classes.index(topic)
+    return X / np.where(lengths > 0, lengths, 1.0), np.r_[data.y, data.y_test]
 
 
 def error_rates(predicted: BoolArray, relevant: BoolArray) -> tuple[float, float]:

@@ -97,7 +97,7 @@ def _problem(
 def _learn(
     method: str, X: FloatArray, y: Array, pairs: Pairs, max_iter: int, seed: int
 ) -> FloatArray:
-    """Return L of a metric."""
+    """Return L of a metric; RCA and FDA without shrinkage, as in their papers."""
     if method == "POLA":
         # M starts at 0, so that pixels without any difference have no part in it.
         used = np.flatnonzero(np.ptp(X, axis=0) > 0)
@@ -110,13 +110,13 @@ def _learn(
         L[:, used] = pola.components_
         return L
     if method == "RCA":
-        return np.asarray(RCA().fit_pairs(X, pairs.index, pairs.same).components_)
+        return np.asarray(RCA(shrinkage=None).fit_pairs(X, pairs.index, pairs.same).components_)
     if method == "RCA after PCA":
         principal = PCA(min(_N_PRINCIPAL, *X.shape), random_state=0).fit(X)
-        rca = RCA().fit_pairs(principal.transform(X), pairs.index, pairs.same)
+        rca = RCA(shrinkage=None).fit_pairs(principal.transform(X), pairs.index, pairs.same)
         return np.asarray(rca.components_ @ principal.components_)
     if method == "FDA":
-        return np.asarray(FDA().fit(X, y).components_)
+        return np.asarray(FDA(shrinkage=None).fit(X, y).components_)
     return np.eye(X.shape[1])
 
 
