@@ -1,0 +1,35 @@
+"""The results in the documentation are those of the experiments as they are declared now."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from likewise.experiments import EXPERIMENTS
+
+RESULTS = Path(__file__).parents[2] / "docs" / "results"
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=list(EXPERIMENTS))
+def test_results_are_of_the_declared_experiment(experiment):
+    results = json.loads((RESULTS / f"{experiment.name}.json").read_text(encoding="utf-8"))
+    for entry in ("title", "paper", "place", "protocol"):
+        assert results[entry] == getattr(experiment, entry)
+    assert results["runs"] == experiment.full.runs
+    assert results["options"] == json.loads(json.dumps(dict(experiment.full.options)))
+    assert results["reductions"] == list(experiment.reductions)
+    assert results["stand_ins"] == dict(experiment.stand_ins)
+    measures = (*experiment.measures, *experiment.derived)
+    assert results["measures"] == [asdict(measure) for measure in measures]
+    names = {measure.name for measure in experiment.measures}
+    found = {(c["dataset"], c["method"]) for c in results["cells"] if c["measure"] in names}
+    assert found == {(trial.dataset, trial.method) for trial in experiment.full.trials()}
+    published = {
+        (c["dataset"], c["method"], c["measure"]): c["published"]
+        for c in results["cells"]
+        if c["published"] is not None
+    }
+    assert published == {(p.dataset, p.method, p.measure): p.value for p in experiment.published}
+    for figure in experiment.figures:
+        assert (RESULTS / f"{experiment.name}-{figure.name}.svg").exists()
