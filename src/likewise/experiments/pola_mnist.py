@@ -58,7 +58,11 @@ def run_problem(
     X, y, X_test, y_test = _problem(dataset, n_train, n_test)
     seed = int(generator(dataset, "pairs", run).integers(2**31))
     pairs = random_pairs(y, n_pairs, balanced=False, random_state=seed)
-    L = _learn(method, X, y, pairs, max_iter, seed)
+    with warnings.catch_warnings():
+        # Few pairs of many pixels are the experiment.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", OverfitWarning)
+        L = _learn(method, X, y, pairs, max_iter, seed)
 
     result: dict[str, Any] = {"n_test": len(y_test)}
     for kind, components in (("error", L), ("direction", L[:1])):
@@ -102,10 +106,7 @@ def _learn(
         # M starts at 0, so that pixels without any difference have no part in it.
         used = np.flatnonzero(np.ptp(X, axis=0) > 0)
         pola = POLA(max_iter=max_iter, n_iter_no_change=None, random_state=seed)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            warnings.simplefilter("ignore", OverfitWarning)  # few pairs: that is the experiment
-            pola.fit_pairs(X[:, used], pairs.index, pairs.same)
+        pola.fit_pairs(X[:, used], pairs.index, pairs.same)
         L = np.zeros((len(used), X.shape[1]))
         L[:, used] = pola.components_
         return L
