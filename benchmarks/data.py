@@ -105,6 +105,13 @@ def simulated(number: int) -> Rows:
     return np.array([[number]]), np.zeros(1)
 
 
+PAIR_KINDS = (
+    "pairs-feature-subsets",
+    "pairs-private-noise",
+    "pairs-redrawn-projections",
+    "pairs-more-features",
+)
+
 # name → number of features (for the generated smoke version), and the loader
 DATASETS: dict[str, tuple[int, Callable[[], Rows]]] = {
     "iris": (4, partial(plain, "iris")),
@@ -167,6 +174,7 @@ DATASETS: dict[str, tuple[int, Callable[[], Rows]]] = {
             ("feature-subsets", "private-noise", "redrawn-projections", "eight-points")
         )
     },
+    **{name: (1, partial(simulated, number)) for number, name in enumerate(PAIR_KINDS)},
     "stream-16": (16, partial(stream, 16, 200_000)),
     "stream-64": (64, partial(stream, 64, 80_000)),
     "stream-164": (164, partial(stream, 164, 30_000)),

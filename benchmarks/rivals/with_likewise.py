@@ -258,3 +258,34 @@ def verdicts(threads):
         return {"claims": np.array([claim(wrong, folds) for wrong, folds in both])}
 
     return claims
+
+
+def pair_verdicts(threads):
+    import numpy as np
+
+    from likewise.statistics import auc_test, place_pairs
+
+    def claim(pairs, same, positions, splits, distances):
+        edges = np.flatnonzero(np.diff(splits)) + 1
+        tested = np.split(positions, edges)
+        placed = [place_pairs(np.split(of_method, edges), tested, same) for of_method in distances]
+        test = auc_test(placed[0], placed[1:], pairs)
+        return test.significant.any(), test.differences[-1]
+
+    def claims(data):
+        found = [
+            claim(
+                data["pairs"][i],
+                data["same"][i],
+                data["positions"][start:end],
+                data["splits"][start:end],
+                data["distances"][:, start:end],
+            )
+            for i, (start, end) in enumerate(
+                zip(data["starts"][:-1], data["starts"][1:], strict=True)
+            )
+        ]
+        claimed, gains = zip(*found, strict=True)
+        return {"claims": np.array(claimed), "gains": np.array(gains)}
+
+    return claims

@@ -238,3 +238,51 @@ def corrected_t_tests(threads):
         return {"claims": np.array([claim(wrong, folds) for wrong, folds in both])}
 
     return claims
+
+
+def independent_pairs(threads):
+    """Claim that a metric is better by DeLong's variance of AUC, for pairs that share no items."""
+    from scipy import stats
+
+    def areas(distances, same):
+        """Return the placement values of one split."""
+        values = np.empty(len(same))
+        for kind, sign in ((True, 1), (False, -1)):
+            others = np.sort(sign * distances[same != kind])
+            farther = len(others) - np.searchsorted(others, sign * distances[same == kind])
+            values[same == kind] = farther / len(others)
+        return values
+
+    def claim(same, positions, splits, distances):
+        n_same = same[positions].sum()
+        gains, influence = np.zeros(len(distances)), np.zeros((len(distances), len(same)))
+        for split in np.unique(splits):
+            here = splits == split
+            flags, tested = same[positions[here]], positions[here]
+            for j, of_method in enumerate(distances[:, here]):
+                values = areas(of_method, flags)
+                centred = values - values[flags].mean()
+                ratio = flags.sum() / (~flags).sum()
+                gains[j] += values[flags].sum() / n_same
+                influence[j, tested] += np.where(flags, 1, ratio) * centred / n_same
+        differences = gains[1:] - gains[0]
+        variances = ((influence[1:] - influence[0]) ** 2).sum(axis=1)
+        critical = stats.norm.ppf(1 - 0.05 / len(differences))
+        return (differences > critical * np.sqrt(variances)).any(), differences[-1]
+
+    def claims(data):
+        found = [
+            claim(
+                data["same"][i],
+                data["positions"][start:end],
+                data["splits"][start:end],
+                data["distances"][:, start:end],
+            )
+            for i, (start, end) in enumerate(
+                zip(data["starts"][:-1], data["starts"][1:], strict=True)
+            )
+        ]
+        claimed, gains = zip(*found, strict=True)
+        return {"claims": np.array(claimed), "gains": np.array(gains)}
+
+    return claims

@@ -140,7 +140,9 @@ def test_the_test_has_the_brute_force_dyadic_variance_and_the_quantile_of_bonfer
         psi = method.auc().influence - baseline.auc().influence
         share = (units[:, None, :, None] == units[None, :, None, :]).any(axis=(2, 3))
         brute = 14 / 12 * max(psi @ psi, psi @ share @ psi)
-        assert test.variances[j] == pytest.approx(brute)
+        shares = np.array([same[p].sum() for p in positions]) / same.sum()
+        excess = test.split_variances[j] * (shares**2).sum()
+        assert test.variances[j] == pytest.approx(brute + excess)
         assert test.differences[j] == pytest.approx(method.auc().value - baseline.auc().value)
     from scipy.stats import t
 
@@ -148,6 +150,29 @@ def test_the_test_has_the_brute_force_dyadic_variance_and_the_quantile_of_bonfer
     np.testing.assert_allclose(test.margins, test.quantiles * np.sqrt(test.variances))
     np.testing.assert_array_equal(test.significant, test.intervals[:, 0] > 0)
     assert test.n_units == 14
+
+
+def test_metrics_that_change_from_split_to_split_vary_more():
+    """Between splits: the variance of the areas' differences, less the mean of their own."""
+    units, same, distance, _ = scored(n_items=60)
+    rng = np.random.default_rng(2)
+    positions = np.array_split(rng.permutation(len(units)), 12)
+    noise = rng.normal(size=len(same))
+    factors = np.tile([0.0, 4.0], 6)
+    changing = [distance[p] + f * noise[p] for f, p in zip(factors, positions, strict=True)]
+    steady = [distance[p] + 2 * noise[p] for p in positions]
+    base = [distance[p] for p in positions]
+    placed = [place_pairs(d, positions, same) for d in (base, changing, steady)]
+    test = auc_test(placed[0], placed[1:], units)
+    gaps, explained = [], []
+    for p, before, after in zip(positions, base, changing, strict=True):
+        one, other = (place_pairs([d], [p], same).auc() for d in (before, after))
+        gaps.append(roc_auc_score(same[p], -after) - roc_auc_score(same[p], -before))
+        influence = (other.influence - one.influence)[p]
+        explained.append(dyadic_variance(influence, units[p]).variance)
+    expected = np.var(gaps, ddof=1) - np.mean(explained)
+    assert test.split_variances[0] == pytest.approx(expected)
+    assert expected > 10 * test.split_variances[1] >= 0
 
 
 def test_three_outcomes_and_the_items_that_would_decide():

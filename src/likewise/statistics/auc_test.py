@@ -24,7 +24,9 @@ class AUCTest:
     differences : array of shape (n_methods,)
         D: the area under the ROC curve of the method less that of the baseline.
     variances : array of shape (n_methods,)
-        V: the dyadic variance of D, for draws of items.
+        V: the variance of D for draws of items, the dyadic variance and that of the splits.
+    split_variances : array of shape (n_methods,)
+        τ²: how much more the differences in single splits vary than their pairs explain.
     quantiles : array of shape (n_methods,)
         q: of Student's t with the degrees of freedom of V, at the confidence divided over the
         methods (Bonferroni).
@@ -35,6 +37,7 @@ class AUCTest:
 
     differences: FloatArray
     variances: FloatArray
+    split_variances: FloatArray
     quantiles: FloatArray
     degrees_of_freedom: FloatArray
     n_units: int
@@ -77,7 +80,13 @@ def auc_test(
     The area under the ROC curve is a mean of placement values: for a same pair, the share of
     different pairs that are farther apart; for a different pair, the share of same pairs that are
     closer. The difference of two areas is the mean of the differences of these values. Its
-    variance is that of an average over pairs which share items, `dyadic_variance`.
+    variance is that of an average over pairs which share items, `dyadic_variance`, and with
+    :math:`w_s` the share of split s in the same pairs
+
+    .. math:: V = V_\text{dyadic} + \tau^2 \sum_s w_s^2 ,
+
+    where :math:`\tau^2` is the variance of the differences in single splits beyond what their
+    pairs explain, as of methods with a random part in each fit.
 
     Parameters
     ----------
@@ -110,21 +119,36 @@ def auc_test(
     """
     check_parameters("auc_test", {"confidence": confidence}, {"confidence": strictly_between(0, 1)})
     reference = baseline.auc()
-    touched = np.zeros(len(units), dtype=bool)
-    touched[baseline.pair] = True
-    found = []
+    touched = np.unique(baseline.pair)
+    differences, variances, freedom, excesses = [], [], [], []
     for placed in methods:
         area = placed.auc()
-        influence = area.influence - reference.influence
-        variance = variance_over_units(influence[touched], units[touched])
-        found.append((area.value - reference.value, variance))
-    freedom = np.array([variance.degrees_of_freedom for _, variance in found])
+        influence = (area.influence - reference.influence)[touched]
+        variance = variance_over_units(influence, units[touched])
+        excess = _split_variance(baseline, placed, units)
+        differences.append(area.value - reference.value)
+        variances.append(variance.variance + excess * float((baseline.split_weights**2).sum()))
+        freedom.append(variance.degrees_of_freedom)
+        excesses.append(excess)
+    level = 1 - (1 - confidence) / len(methods)
     return AUCTest(
-        differences=np.array([difference for difference, _ in found]),
-        variances=np.array([variance.variance for _, variance in found]),
-        quantiles=np.asarray(
-            scipy.special.stdtrit(freedom, 1 - (1 - confidence) / len(methods)), dtype=np.float64
-        ),
-        degrees_of_freedom=freedom,
+        differences=np.array(differences),
+        variances=np.array(variances),
+        split_variances=np.array(excesses),
+        quantiles=np.asarray(scipy.special.stdtrit(freedom, level), dtype=np.float64),
+        degrees_of_freedom=np.array(freedom),
         n_units=len(np.unique(units[touched])),
     )
+
+
+def _split_variance(baseline: PlacedPairs, placed: PlacedPairs, units: IndexArray) -> float:
+    """Return τ²: the variance of the splits' differences less the part that pairs explain."""
+    if baseline.n_splits == 1:
+        return 0.0
+    differences, explained = [], []
+    for split in range(baseline.n_splits):
+        one, other = baseline.in_split(split), placed.in_split(split)
+        influence = (other.auc().influence - one.auc().influence)[one.pair]
+        differences.append(other.auc().value - one.auc().value)
+        explained.append(variance_over_units(influence, units[one.pair]).variance)
+    return max(0.0, float(np.var(differences, ddof=1) - np.mean(explained)))

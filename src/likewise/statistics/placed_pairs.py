@@ -65,6 +65,29 @@ class PlacedPairs:
         """The smallest positive false match rate that every split can show."""
         return 1 / int(np.bincount(self.split[~self.same]).min())
 
+    @property
+    def n_splits(self) -> int:
+        """The number of splits."""
+        return int(self.split.max()) + 1
+
+    @property
+    def split_weights(self) -> FloatArray:
+        """The share of each split in the pooled rates: its part of the same pairs."""
+        n_same = np.bincount(self.split[self.same], minlength=self.n_splits)
+        return np.asarray(n_same / n_same.sum())
+
+    def in_split(self, split: int) -> PlacedPairs:
+        """Return the pairs of one split."""
+        here = self.split == split
+        return PlacedPairs(
+            self.pair[here],
+            self.same[here],
+            np.zeros(np.count_nonzero(here), dtype=np.int64),
+            self.fmr[here],
+            self.placement[here],
+            self.n_pairs,
+        )
+
     def auc(self) -> Estimate:
         """Return the area under the ROC curve, averaged over the splits."""
         value = float(self.placement[self.same].mean())
