@@ -131,7 +131,8 @@ def draw_search(results: Mapping[Trial, Result]) -> matplotlib.figure.Figure:
         axis.set(title=title, xlabel="dimensions", ylabel="times faster")
         axis.legend()
     axes[0].set_yscale("log")
-    axes[0].set_yticks((1, 2, 5, 10, 20, 50), labels=("1", "2", "5", "10", "20", "50"))
+    ticks = (1, 2, 5, 10, 20, 50, 100, 200)
+    axes[0].set_yticks(ticks, labels=[str(tick) for tick in ticks])
     axes[0].minorticks_off()
     return figure
 

@@ -15,6 +15,7 @@ from likewise.experiments._lmnn_reduction import digits, square_metric
 from likewise.neighbors import nearest
 
 _N_IMAGES = 8
+_N_TESTED = 2000  # digits
 
 
 def run_faces(limit: int | None) -> Result:
@@ -42,10 +43,11 @@ def run_digit_neighbors(limit: int | None, n_learn: int, n_test: int | None) -> 
     """Return test digits whose nearest neighbour is wrong before and right after learning."""
     data = digits(limit, n_test)
     L = square_metric(limit, n_test, n_learn)
-    before = nearest(data.X_test, data.X, 1, n_jobs=1)[1][:, 0]
-    after = nearest(data.X_test @ L.T, data.X @ L.T, 1, n_jobs=1)[1][:, 0]
-    changed = np.flatnonzero((data.y[before] != data.y_test) & (data.y[after] == data.y_test))
-    spoilt = np.flatnonzero((data.y[before] == data.y_test) & (data.y[after] != data.y_test))
+    queries, labels = data.X_test[:_N_TESTED], data.y_test[:_N_TESTED]
+    before = nearest(queries[:, : len(L)], data.X[:, : len(L)], 1, n_jobs=1)[1][:, 0]
+    after = nearest(queries @ L.T, data.X @ L.T, 1, n_jobs=1)[1][:, 0]
+    changed = np.flatnonzero((data.y[before] != labels) & (data.y[after] == labels))
+    spoilt = np.flatnonzero((data.y[before] == labels) & (data.y[after] != labels))
     shown: IndexArray = changed[:_N_IMAGES]
     raw = load_once("mnist")
     assert raw.X_test is not None

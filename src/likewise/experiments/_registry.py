@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from likewise.experiments import pam
 from likewise.experiments._experiment import Experiment
+from likewise.experiments.lmnn_figures import LMNN_FIGURES
 from likewise.experiments.lmnn_table import LMNN_TABLE1
 from likewise.experiments.pola_denoise import POLA_DENOISE
 from likewise.experiments.pola_filter import POLA_FILTER
@@ -14,6 +15,7 @@ from likewise.experiments.pola_mnist import POLA_MNIST
 
 _ALL = (
     LMNN_TABLE1,
+    LMNN_FIGURES,
     *pam.EXPERIMENTS,
     POLA_DENOISE,
     POLA_MNIST,

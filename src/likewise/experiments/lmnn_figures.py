@@ -176,7 +176,8 @@ LMNN_FIGURES = Experiment(
     },
     reductions=(
         "In Figures 5 and 13 metrics learn from 10 000 of the 60 000 training images, in Figure 12 "
-        "from 5000; all images vote. Searches have 100 queries.",
+        "from 5000; all images vote. Searches have 100 queries. Figure 5 is of the first 2000 test "
+        "images.",
     ),
     figures=(
         Figure("zebra", "Striped modes and the dominant axes of metrics (Figure 2).", draw_zebra),
