@@ -103,11 +103,12 @@ def test_documents_have_unit_length_and_their_topic():
 
 
 @pytest.mark.usefixtures("data_folder")
-def test_words_have_the_highest_document_frequency(monkeypatch):
+def test_words_have_the_largest_variance_of_tf_idf(monkeypatch):
     everything, _ = documents("trade", 0, None)
     data = load_once("reuters_r52_bow")
     counts = np.r_[data.X, data.X_test].astype(float)
-    chosen = np.sort(np.argsort(-(counts > 0).sum(axis=0), kind="stable")[:7])
+    tfidf = counts * np.log(len(counts) / (counts > 0).sum(axis=0))
+    chosen = np.sort(np.argsort(-tfidf.var(axis=0))[:7])
     monkeypatch.setattr("likewise.experiments.pola_filter._N_WORDS", 7)
     _vectors.cache_clear()
     X, _ = documents("trade", 0, None)
