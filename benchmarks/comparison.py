@@ -14,6 +14,11 @@ Results = dict[str, Any]
 Row = dict[str, Any]
 
 LABELS = {
+    **{
+        f"{measure}_{name}": f"{measure} at {percent} %"
+        for measure in ("uncovered", "bound", "broken", "refused")
+        for name, percent in (("01", "0.1"), ("1", "1"))
+    },
     "warm_s": "warm, s",
     "cold_s": "cold, s",
     "cpu_s": "CPU, s",

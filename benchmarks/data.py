@@ -111,6 +111,14 @@ PAIR_KINDS = (
     "pairs-redrawn-projections",
     "pairs-more-features",
 )
+# Kinds of simulated pairs: whether items have subjects, and their share of the variance.
+PAIR_KINDS = {
+    "items-0": (False, 0.0),
+    "items-20": (False, 0.2),
+    "items-50": (False, 0.5),
+    "subjects-20": (True, 0.2),
+    "subjects-50": (True, 0.5),
+}
 
 # name → number of features (for the generated smoke version), and the loader
 DATASETS: dict[str, tuple[int, Callable[[], Rows]]] = {

@@ -47,6 +47,8 @@ VARIANTS = [
     lw.PLML(n_metrics=2, max_iter=20, tol=1e-3),
     lw.MetricKNN(n_neighbors=5, metric=lw.RCA()),
     lw.EnergyClassifier(lw.RCA(), n_neighbors=1),
+    lw.PairClassifier(lw.RCA(), "accuracy", refit=True),
+    lw.PairClassifier("cosine", "fnmr<=0.5", validation_fraction=0.3),
     lw.MultiMetricLMNN(1, max_iter=20, tol=0.1),
 ]
 CASES = DEFAULTS + VARIANTS

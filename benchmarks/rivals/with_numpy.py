@@ -286,3 +286,20 @@ def independent_pairs(threads):
         return {"claims": np.array(claimed), "gains": np.array(gains)}
 
     return claims
+
+
+def clopper_pearson(threads):
+    """Bounds as if all pairs were independent, and the thresholds that they allow."""
+    from scipy.stats import beta, binom
+
+    def bounds(data):
+        n_pairs, rates = len(data["pairs"]), data["rates"]
+        uppers, thresholds = [], []
+        most = [int(binom.ppf(0.05, n_pairs, rate)) - 1 for rate in rates]
+        for scores in data["scores"]:
+            n_errors = np.searchsorted(scores, data["cuts"], side="right")
+            uppers.append(beta.ppf(0.95, n_errors + 1, n_pairs - n_errors))
+            thresholds.append([scores[allowed - 1] for allowed in most])
+        return {"upper": np.array(uppers), "thresholds": np.array(thresholds)}
+
+    return bounds

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from likewise import neighbors as neighbors
     from likewise import objectives as objectives
     from likewise import online as online
+    from likewise import pair_classifier as pair_classifier
     from likewise import plotting as plotting
     from likewise import solvers as solvers
     from likewise import statistics as statistics
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
         Perceptron,
         SecondOrderPerceptron,
     )
+    from likewise.pair_classifier import PairClassifier
 else:
     __getattr__, __dir__ = lazy_package(
         __name__,
@@ -106,6 +108,7 @@ else:
                 "Perceptron",
                 "SecondOrderPerceptron",
             ],
+            "pair_classifier": ["PairClassifier"],
         },
         submodules=[
             "base",
@@ -127,6 +130,7 @@ else:
             "neighbors",
             "objectives",
             "online",
+            "pair_classifier",
             "plotting",
             "solvers",
             "statistics",
@@ -163,6 +167,7 @@ __all__ = [
     "MultiMetricLMNN",
     "OverfitWarning",
     "PAMetric",
+    "PairClassifier",
     "PairClusters",
     "Perceptron",
     "SecondOrderPerceptron",

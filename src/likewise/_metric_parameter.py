@@ -41,6 +41,20 @@ def unfitted_metric(metric: Any) -> Any:
     return clone(metric)
 
 
+def fresh_metric(metric: Any) -> Any:
+    """Return an unfitted copy of a metric, with a warning if that one is fitted.
+
+    A frozen metric is returned as it is.
+    """
+    learner = unfitted_metric(metric)
+    if _is_fitted(metric) and not _is_fitted(learner):
+        warn_user(
+            f"metric={type(metric).__name__} is fitted already, and is fitted again; wrap it in "
+            "sklearn.frozen.FrozenEstimator to use it as it is."
+        )
+    return learner
+
+
 def fit_metric(owner: Any, metric: Any, X: Array, y: Array, fit_params: Mapping[str, Any]) -> Any:
     """Fit a copy of the parameter `metric` of a classifier, and return it; None if it is None.
 
@@ -62,12 +76,7 @@ def fit_metric(owner: Any, metric: Any, X: Array, y: Array, fit_params: Mapping[
                 "nothing that could use it."
             )
         return None
-    learner = unfitted_metric(metric)
-    if _is_fitted(metric) and not _is_fitted(learner):
-        warn_user(
-            f"metric={type(metric).__name__} is fitted already, and is fitted again; wrap it in "
-            "sklearn.frozen.FrozenEstimator to use it as it is."
-        )
+    learner = fresh_metric(metric)
     if fit_params and get_config()["enable_metadata_routing"]:
         fit_params = process_routing(owner, "fit", **fit_params).metric.fit
     return learner.fit(X, y, **fit_params)

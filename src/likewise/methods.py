@@ -11,7 +11,9 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
-Kind: TypeAlias = Literal["metric", "online metric", "classifier", "online classifier"]
+Kind: TypeAlias = Literal[
+    "metric", "online metric", "classifier", "pair classifier", "online classifier"
+]
 
 _STREAM_OF_PAIRS = "pairs or labels, batch or stream"
 _STREAM_OF_ROWS = "labels, batch or stream"
@@ -25,7 +27,7 @@ class Method:
     ----------
     name : str
         Name of the class.
-    kind : {"metric", "online metric", "classifier", "online classifier"}
+    kind : {"metric", "online metric", "classifier", "pair classifier", "online classifier"}
         What it learns, and how.
     supervision : str
         What it learns from.
@@ -232,6 +234,13 @@ _ALL = (
         "Cover and Hart 1967",
     ),
     Method(
+        "PairClassifier",
+        "pair classifier",
+        "labels or pairs",
+        "Decides same or different by a threshold on any metric, with a promised error rate.",
+        "Korn and Graubard 1998",
+    ),
+    Method(
         "AROW",
         "online classifier",
         _STREAM_OF_ROWS,
@@ -299,7 +308,7 @@ COMPARABLE: Mapping[str, Callable[..., Any]] = MappingProxyType(
         **{
             method.name: method.for_comparison
             for method in METHODS.values()
-            if method.kind != "online classifier"
+            if method.kind not in ("pair classifier", "online classifier")
         },
     }
 )

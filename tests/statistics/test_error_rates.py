@@ -11,6 +11,7 @@ from likewise.statistics import ErrorRates, error_rates, pairs_needed
 from likewise.statistics._disjoint_pairs import disjoint_pairs
 from likewise.statistics._item_bootstrap import bootstrap_rates
 from likewise.statistics._rate_bounds import rate_bounds
+from likewise.statistics._rate_variances import RateVariances
 
 
 @pytest.fixture
@@ -156,7 +157,7 @@ def coverage(rho, subjects, clusters, guarantee="approximate", fmr=0.01):
         scores = simulate_scores(np.random.default_rng([number, 9]), subjects, pairs, rho)
         wrong = scores <= scipy.stats.norm.ppf(fmr)
         units = clusters[pairs][np.argsort(~wrong, kind="stable")]
-        bounds = rate_bounds(units, len(pairs), np.array([wrong.sum()]), guarantee)
+        bounds = rate_bounds(RateVariances(units), len(pairs), np.array([wrong.sum()]), guarantee)
         covered += bounds.upper(0.95)[0] >= fmr
     return covered / N_POPULATIONS
 

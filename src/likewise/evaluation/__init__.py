@@ -5,6 +5,7 @@ from likewise.evaluation.comparison import compare
 from likewise.evaluation.knn_error import KNNError, knn_error, leave_one_out_error
 from likewise.evaluation.pair_comparison import compare_pairs
 from likewise.evaluation.pair_results import PairComparison, PairMethodResult
+from likewise.evaluation.pair_task import PairTask
 from likewise.evaluation.predictive_error import PredictiveError, predictive_error
 from likewise.evaluation.rank import effective_dimension
 from likewise.evaluation.results import Comparison, MethodResult
@@ -61,6 +62,7 @@ __all__ = [
     "PairMethodResult",
     "PairScorer",
     "PairSplit",
+    "PairTask",
     "PredictiveError",
     "RankTest",
     "RetrievalScore",

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from likewise._runtime.arrays import BoolArray, FloatArray, IndexArray
+from likewise.statistics._rate_variances import RateVariances
 
 GROWTH = 1.01  # of the number of errors from one threshold of the grid to the next
 
@@ -27,8 +28,10 @@ class ErrorOrder:
 
     Attributes
     ----------
-    distances, units : array
+    distances : array
         Of the pairs of this kind, in the order in which they become errors.
+    variances : RateVariances or None
+        Those of the share of errors, with the units in this order; None for independent pairs.
     """
 
     def __init__(
@@ -42,7 +45,7 @@ class ErrorOrder:
         chosen = np.flatnonzero(same != self.rising)
         order = chosen[np.argsort(distances[chosen] * (1 if self.rising else -1), kind="stable")]
         self.distances = distances[order]
-        self.units = None if units is None else units[order]
+        self.variances = None if units is None else RateVariances(units[order])
 
     def __len__(self) -> int:
         return len(self.distances)

@@ -81,7 +81,7 @@ def _needed(kind: ErrorOrder, n_items: int, rate: float, confidence: float) -> t
     without an error always do.
     """
     n_errors = np.array([min(max(MIN_ERRORS, round(rate * len(kind))), (len(kind) + 1) // 2)])
-    effective = rate_bounds(kind.units, len(kind), n_errors, "approximate").effective_pairs[0]
+    effective = rate_bounds(kind.variances, len(kind), n_errors, "approximate").effective_pairs[0]
     wanted = pairs_needed(rate, confidence, MIN_ERRORS)
     disjoint = pairs_needed(rate, confidence)
     factor = max(wanted / max(effective, 1e-9), 1.0 + 1 / n_items)

@@ -116,7 +116,7 @@ class BootstrapBounds:
 
 
 def rate_bounds(
-    units: IndexArray | None,
+    variances: RateVariances | None,
     n_pairs: int,
     n_errors: IndexArray,
     guarantee: Guarantee,
@@ -126,8 +126,8 @@ def rate_bounds(
 
     Parameters
     ----------
-    units : array of shape (n_pairs, 2) or None
-        The units of the pairs, in the order in which they become errors. None if all pairs are
+    variances : RateVariances or None
+        With the units of the pairs in the order in which they become errors. None if all pairs are
         independent.
     n_pairs : int
     n_errors : array of int
@@ -136,14 +136,14 @@ def rate_bounds(
     random_state : int
         Decides the disjoint pairs and the resampling.
     """
-    if units is None or np.bincount(units.ravel()).max() == 1:
+    if variances is None or variances.independent:
         return independent_bounds(n_errors, n_pairs)
     if guarantee == "exact":
-        return _of_disjoint_pairs(units, n_errors, random_state)
-    approximate = _of_dyadic_variance(units, n_errors, random_state)
+        return _of_disjoint_pairs(variances.units, n_errors, random_state)
+    approximate = _of_dyadic_variance(variances, n_errors, random_state)
     if guarantee == "approximate":
         return approximate
-    replicates = bootstrap_rates(units, n_errors, random_state)
+    replicates = bootstrap_rates(variances.units, n_errors, random_state)
     return BootstrapBounds(n_errors / n_pairs, replicates, approximate)
 
 
@@ -163,18 +163,18 @@ def _of_disjoint_pairs(
 
 
 def _of_dyadic_variance(
-    units: IndexArray, n_errors: IndexArray, random_state: int
+    variances: RateVariances, n_errors: IndexArray, random_state: int
 ) -> BinomialBounds:
     """Return Korn and Graubard's bounds; those of disjoint pairs where nothing varies."""
-    n_pairs = len(units)
+    n_pairs = len(variances)
     bounds = independent_bounds(n_errors, n_pairs)
     constant = (n_errors == 0) | (n_errors == n_pairs)
     if constant.any():
-        exact = _of_disjoint_pairs(units, n_errors[constant], random_state)
+        exact = _of_disjoint_pairs(variances.units, n_errors[constant], random_state)
         bounds.effective_pairs[constant] = exact.effective_pairs
     if not constant.all():
         rate = bounds.rate[~constant]
-        variance, freedom = RateVariances(units).at(n_errors[~constant])
+        variance, freedom = variances.at(n_errors[~constant])
         bounds.effective_pairs[~constant] = rate * (1 - rate) / variance
         bounds.degrees_of_freedom[~constant] = freedom
     return bounds

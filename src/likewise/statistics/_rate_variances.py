@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from math import comb
 
 import numpy as np
@@ -27,26 +28,49 @@ class RateVariances:
 
     def __init__(self, units: IndexArray) -> None:
         self.units = units
-        self.n_units = int(np.count_nonzero(np.bincount(units.ravel())))
+
+    def __len__(self) -> int:
+        return len(self.units)
+
+    @cached_property
+    def independent(self) -> bool:
+        """Whether no unit is in two pairs."""
+        return bool(np.bincount(self.units.ravel()).max() == 1)
+
+    @cached_property
+    def n_units(self) -> int:
+        """Number of units in the pairs."""
+        return int(np.count_nonzero(np.bincount(self.units.ravel())))
 
     def at(self, n_errors: IndexArray) -> tuple[FloatArray, FloatArray]:
         """Return variances and degrees of freedom for numbers of errors, each at least 1."""
         n_pairs = len(self.units)
         rate = n_errors / n_pairs
-        within = self.units[:, 0] == self.units[:, 1]
-        # A pair within a subject touches it once, and is no pair of subjects.
-        touched = self.units.copy()
-        touched[within, 1] = -1
-        squares, fourth_powers = _residual_power_sums(touched, rate, n_errors, (2, 4))
-        repeated = np.full(n_pairs, -1, dtype=np.int64)
-        repeated[~within] = codes_of_pairs(self.units[~within])
-        (of_pairs,) = _residual_power_sums(repeated[:, None], rate, n_errors, (2,))
+        squares, fourth_powers = _residual_power_sums(self._touched, rate, n_errors, (2, 4))
+        (of_pairs,) = _residual_power_sums(self._repeated, rate, n_errors, (2,))
         floor = n_pairs * rate * (1 - rate)
         variance = np.maximum(floor, squares - of_pairs) / n_pairs**2
         return (
             small_sample_factor(self.n_units) * variance,
             degrees_of_freedom(squares, fourth_powers),
         )
+
+    @cached_property
+    def _touched(self) -> IndexArray:
+        """The units of each pair; a pair within a subject touches it once."""
+        touched = self.units.copy()
+        touched[touched[:, 0] == touched[:, 1], 1] = -1
+        return touched
+
+    @cached_property
+    def _repeated(self) -> IndexArray:
+        """The number of each pair of units, equal for repetitions; -1 within a subject."""
+        between = self.units[:, 0] != self.units[:, 1]
+        if between.all():
+            return codes_of_pairs(self.units)[:, None]
+        repeated = np.full(len(self.units), -1, dtype=np.int64)
+        repeated[between] = codes_of_pairs(self.units[between])
+        return repeated[:, None]
 
 
 def _residual_power_sums(

@@ -9,7 +9,7 @@ from likewise._runtime.arrays import FloatArray
 from likewise.statistics._error_order import ErrorOrder
 from likewise.statistics._rate_bounds import Guarantee, rate_bounds
 from likewise.statistics._scored_pairs import ScoredPairs
-from likewise.statistics.dyadic import variance_over_units
+from likewise.statistics.dyadic import codes_of_pairs, variance_over_units
 
 
 def rate_interval(
@@ -23,7 +23,7 @@ def rate_interval(
     likely_enough = min(len(kind), int(4 * rate * len(kind)) + 200)
     for stop in (likely_enough, len(kind)):
         thresholds, n_errors = kind.grid(1, stop)
-        bounds = rate_bounds(kind.units, len(kind), n_errors, guarantee, seed)
+        bounds = rate_bounds(kind.variances, len(kind), n_errors, guarantee, seed)
         below, above = bounds.upper(level) < rate, bounds.lower(level) > rate
         if above.any():
             break
@@ -45,6 +45,9 @@ def equal_error_interval(
     Those whose difference of the rates is not significant. It rises with the threshold, so that
     the ends of the interval are found by bisection. An end is infinite where there is none.
     """
+    pair_codes = None
+    if pairs.units is not None:  # needed for every threshold, and takes the longest
+        pair_codes = codes_of_pairs(pairs.units[pairs.units[:, 0] != pairs.units[:, 1]])
 
     def significant(position: int) -> int:
         """Return -1 or 1 if the false match rate is significantly lower or higher, else 0."""
@@ -60,7 +63,7 @@ def equal_error_interval(
         if pairs.units is None:
             margin = scipy.special.ndtri(level) * np.linalg.norm(influence)
         else:
-            found = variance_over_units(influence, pairs.units)
+            found = variance_over_units(influence, pairs.units, pair_codes)
             quantile = scipy.special.stdtrit(found.degrees_of_freedom, level)
             margin = quantile * np.sqrt(found.variance)
         if abs(difference) <= margin:

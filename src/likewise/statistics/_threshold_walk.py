@@ -49,7 +49,7 @@ def walk_rate(
         tested = (n_errors >= MIN_ERRORS) & (n_errors <= rate * len(kind))
         thresholds, n_errors = thresholds[tested], n_errors[tested]
         if len(thresholds):
-            bounds = rate_bounds(kind.units, len(kind), n_errors, guarantee, seed)
+            bounds = rate_bounds(kind.variances, len(kind), n_errors, guarantee, seed)
             last = _last_before_failure(bounds.upper(level) <= rate)
             if last is not None:
                 freedom = float(bounds.degrees_of_freedom[last])
@@ -83,8 +83,8 @@ def walk_precision(
         stop = len(seen) if (seen >= precision).all() else int(np.argmin(seen >= precision))
         if stop:
             thresholds, n_errors, rejected = thresholds[:stop], n_errors[:stop], rejected[:stop]
-            fmr = rate_bounds(different.units, len(different), n_errors, guarantee, seed)
-            fnmr = rate_bounds(same.units, len(same), rejected, guarantee, seed)
+            fmr = rate_bounds(different.variances, len(different), n_errors, guarantee, seed)
+            fnmr = rate_bounds(same.variances, len(same), rejected, guarantee, seed)
             bound = _precision(fmr.upper(fmr_level), fnmr.upper(tmr_level), odds)
             last = _last_before_failure(bound >= precision)
             if last is not None:
@@ -126,9 +126,9 @@ def _just_below(limits: FloatArray, distances: FloatArray) -> tuple[FloatArray, 
 
 
 def _independent_pairs(kind: ErrorOrder, seed: int) -> BoolArray:
-    if kind.units is None:
+    if kind.variances is None:
         return np.ones(len(kind), dtype=np.bool_)
-    return disjoint_pairs(kind.units, np.random.default_rng(seed))
+    return disjoint_pairs(kind.variances.units, np.random.default_rng(seed))
 
 
 def _precision(fmr: FloatArray, fnmr: FloatArray, odds: float) -> FloatArray:

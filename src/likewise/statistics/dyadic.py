@@ -79,14 +79,21 @@ def dyadic_variance(
     return variance_over_units(values, units_of_pairs(items, groups, n_pairs=len(values)))
 
 
-def variance_over_units(values: FloatArray, units: IndexArray) -> DyadicVariance:
-    """Return the variance of the sum of `values` of pairs, from the codes of their units."""
+def variance_over_units(
+    values: FloatArray, units: IndexArray, pair_codes: IndexArray | None = None
+) -> DyadicVariance:
+    """Return the variance of the sum of `values` of pairs, from the codes of their units.
+
+    `pair_codes` are those of `codes_of_pairs` for the pairs of two units, if they are known.
+    """
     between = units[:, 0] != units[:, 1]
     n_codes = int(units.max()) + 1
     sums = np.bincount(units[:, 0], weights=values, minlength=n_codes)
     # A pair within a subject touches it once.
     sums += np.bincount(units[between, 1], weights=values[between], minlength=n_codes)
-    repeated = np.bincount(codes_of_pairs(units[between]), weights=values[between])
+    if pair_codes is None:
+        pair_codes = codes_of_pairs(units[between])
+    repeated = np.bincount(pair_codes, weights=values[between])
     n_units = int(np.count_nonzero(np.bincount(units.ravel())))
     squares = float(sums @ sums)
     shared = squares - float(repeated @ repeated)
@@ -102,9 +109,15 @@ def codes_of_pairs(units: IndexArray) -> IndexArray:
     if not len(units):
         return np.empty(0, dtype=np.int64)
     first, second = units.T
-    keys = np.minimum(first, second) * (int(units.max()) + 1) + np.maximum(first, second)
-    ordered = np.sort(keys)
-    if (ordered[1:] != ordered[:-1]).all():  # the usual case, at a quarter of the cost
+    n_codes = int(units.max()) + 1
+    keys = np.minimum(first, second) * n_codes + np.maximum(first, second)
+    # Mostly no pair is repeated, which can be seen at a fraction of the cost.
+    if n_codes**2 <= 8 * len(keys):
+        distinct = np.bincount(keys).max() == 1
+    else:
+        ordered = np.sort(keys)
+        distinct = bool((ordered[1:] != ordered[:-1]).all())
+    if distinct:
         return np.arange(len(keys))
     return np.unique(keys, return_inverse=True)[1].astype(np.int64)
 

@@ -19,6 +19,7 @@ from likewise._runtime.validation import (
 )
 from likewise.statistics._pair_units import check_items, check_scored_pairs, units_of_pairs
 from likewise.statistics._rate_bounds import GUARANTEES, Guarantee, RateBounds, rate_bounds
+from likewise.statistics._rate_variances import RateVariances
 
 FEW_DEGREES_OF_FREEDOM = 8
 
@@ -144,8 +145,8 @@ def error_rates(
         _of_one_kind(values[flags] > threshold, None if units is None else units[flags]),
     ]
     bounds = [
-        rate_bounds(ordered, len(errors), np.array([errors.sum()]), guarantee, random_state)
-        for errors, ordered in kinds
+        rate_bounds(variances, len(errors), np.array([errors.sum()]), guarantee, random_state)
+        for errors, variances in kinds
     ]
     warn_of_few_degrees(min(float(kind.degrees_of_freedom[0]) for kind in bounds), groups)
     (fmr, fmr_interval, fmr_upper), (fnmr, fnmr_interval, fnmr_upper) = (
@@ -254,11 +255,11 @@ def warn_of_few_degrees(degrees_of_freedom: float, groups: ArrayLike | None) -> 
 
 def _of_one_kind(
     errors: BoolArray, units: IndexArray | None
-) -> tuple[BoolArray, IndexArray | None]:
-    """Return the errors, and the units of the pairs with those of the errors first."""
+) -> tuple[BoolArray, RateVariances | None]:
+    """Return the errors, and the variances of the pairs with the errors first."""
     if units is None:
         return errors, None
-    return errors, units[np.argsort(~errors, kind="stable")]
+    return errors, RateVariances(units[np.argsort(~errors, kind="stable")])
 
 
 def _summary(

@@ -208,7 +208,7 @@ def _bounds(
     kind: ErrorOrder, thresholds: FloatArray, guarantee: Guarantee, random_state: int
 ) -> RateBounds:
     n_errors = kind.count(thresholds)
-    return rate_bounds(kind.units, len(kind), n_errors, guarantee, random_state)
+    return rate_bounds(kind.variances, len(kind), n_errors, guarantee, random_state)
 
 
 def _counts_up_to(kind: NDArray[np.intp], n_kinds: int) -> NDArray[np.intp]:

@@ -89,8 +89,8 @@ def dataframes_installed(estimator: Any) -> bool:
 
 
 def is_metric(estimator: Any) -> bool:
-    """Select learners of a single distance."""
-    return hasattr(estimator, "pair_distance")
+    """Select learners of a single linear map."""
+    return hasattr(estimator, "mahalanobis_matrix")
 
 
 def is_scale_equivariant(estimator: Any) -> bool:

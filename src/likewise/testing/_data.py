@@ -48,9 +48,14 @@ def _contents(estimator: Any) -> str:
 
 
 def outputs(estimator: Any, X: Any) -> Array:
-    """Return what a fitted estimator computes for X: embedding, probabilities or scores."""
+    """Return what a fitted estimator computes for X: embedding, probabilities or scores.
+
+    Those of a classifier of pairs are about neighbouring rows.
+    """
     if hasattr(estimator, "transform"):
         return np.asarray(estimator.transform(X))
     if hasattr(estimator, "predict_proba"):
         return np.asarray(estimator.predict_proba(X))
+    if hasattr(estimator, "predict_proba_pairs"):
+        return np.asarray(estimator.predict_proba_pairs(X[:-1], X[1:]))
     return np.asarray(estimator.decision_function(X))

@@ -116,11 +116,11 @@ def check_callbacks_receive_models(estimator: Any) -> None:
 def check_grid_search_in_pipeline(estimator: Any) -> None:
     """The estimator works inside a Pipeline inside a GridSearchCV."""
     X, y = blobs()
-    if is_classifier(estimator):
-        steps, grid = [StandardScaler(), estimator], {}
-    else:
+    if hasattr(estimator, "transform"):
         steps = [StandardScaler(), estimator, KNeighborsClassifier()]
         grid = {"kneighborsclassifier__n_neighbors": [1, 3]}
+    else:
+        steps, grid = [StandardScaler(), estimator], {}
     search = GridSearchCV(make_pipeline(*steps), grid, cv=2, error_score="raise").fit(X, y)
     assert search.best_score_ > 0.5, f"cross-validated accuracy is only {search.best_score_:.2f}"
 

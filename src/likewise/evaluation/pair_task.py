@@ -1,0 +1,184 @@
+"""Pairs as the rows of scikit-learn's model selection."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from likewise._runtime.arrays import Array, BoolArray, FloatArray, IndexArray
+from likewise._runtime.validation import check_row_numbers, check_same_flags
+from likewise.metric import row_norms
+from likewise.statistics import verification_curve
+
+
+class PairTask(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Lets `cross_validate` and `GridSearchCV` work on pairs: its X is their row numbers.
+
+    scikit-learn splits the rows of X and calls `fit(X, y)`. Here X are pairs of row numbers into a
+    table that stays whole, and y says which pairs are *same*. Split by `PairSplit`, so that no item
+    is on both sides.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A metric learner with `fit_pairs`, or a `PairClassifier`; one that needs no supervision,
+        such as `Euclidean`, is fitted to the rows of the pairs.
+    X : array-like or sparse matrix of shape (n_items, n_features)
+        The rows that pairs refer to. It is shared, not copied, by clones.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted one.
+    classes_ : array
+        False and True.
+
+    Examples
+    --------
+    >>> import likewise as lw
+    >>> from likewise.datasets import load
+    >>> from likewise.constraints import random_pairs
+    >>> from likewise.evaluation import PairSplit, PairTask
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> wine = load("wine")
+    >>> pairs, same = random_pairs(wine.y, 2000, distinct=True, random_state=0)
+    >>> task = PairTask(lw.RCA(), wine.X)
+    >>> grid = {"estimator__shrinkage": [0.0, 0.5]}
+    >>> search = GridSearchCV(task, grid, cv=PairSplit(3)).fit(pairs, same)
+    >>> search.best_params_, bool(search.best_score_ > 0.9)
+    ({'estimator__shrinkage': 0.5}, True)
+    """
+
+    def __init__(self, estimator: Any, X: Any) -> None:
+        self.estimator = estimator
+        self.X = X
+
+    def __sklearn_clone__(self) -> PairTask:
+        return type(self)(clone(self.estimator), self.X)
+
+    def fit(self, pairs: ArrayLike, same: ArrayLike) -> Self:
+        """Fit the estimator to pairs, and to their rows alone.
+
+        Parameters
+        ----------
+        pairs : array-like of int of shape (n_pairs, 2)
+            Row numbers.
+        same : array-like of bool of shape (n_pairs,)
+            True for pairs that belong together.
+
+        Returns
+        -------
+        PairTask
+        """
+        index = self._index(pairs)
+        flags = check_same_flags(same, len(index))
+        rows, numbered = np.unique(index, return_inverse=True)
+        estimator = clone(self.estimator)
+        if hasattr(estimator, "fit_pairs"):
+            estimator.fit_pairs(self._rows(rows), numbered.reshape(index.shape), flags)
+        elif not estimator.__sklearn_tags__().target_tags.required:
+            estimator.fit(self._rows(rows))
+        else:
+            raise TypeError(
+                f"estimator is a {type(estimator).__name__}, but PairTask needs one with fit_pairs."
+            )
+        self.estimator_ = estimator
+        self.classes_ = np.array([False, True])
+        return self
+
+    def decision_function(self, pairs: ArrayLike) -> FloatArray:
+        """Return minus the distance of each pair, plus the threshold if there is one.
+
+        Parameters
+        ----------
+        pairs : array-like of int of shape (n_pairs, 2)
+            Row numbers.
+
+        Returns
+        -------
+        array of shape (n_pairs,)
+            Large is *same*.
+        """
+        first, second = self._sides(pairs)
+        if hasattr(self.estimator_, "pair_distance"):
+            distances = self.estimator_.pair_distance(first, second)
+        else:
+            transform = self.estimator_.transform
+            distances = row_norms(transform(first) - transform(second))
+        threshold = getattr(self.estimator_, "threshold_", 0.0)
+        return np.asarray(threshold - distances, dtype=np.float64)
+
+    def predict(self, pairs: ArrayLike) -> BoolArray:
+        """Return which pairs are *same*, by the threshold of the estimator.
+
+        Parameters
+        ----------
+        pairs : array-like of int of shape (n_pairs, 2)
+            Row numbers.
+
+        Returns
+        -------
+        array of bool of shape (n_pairs,)
+        """
+        first, second = self._sides(pairs)
+        if not hasattr(self.estimator_, "predict_pairs"):
+            raise AttributeError(
+                f"{type(self.estimator_).__name__} has no threshold to decide pairs by: put it "
+                "into a PairClassifier."
+            )
+        return np.asarray(self.estimator_.predict_pairs(first, second), dtype=np.bool_)
+
+    def predict_proba(self, pairs: ArrayLike) -> FloatArray:
+        """Return the probabilities that pairs are different and *same*, of a `PairClassifier`.
+
+        Parameters
+        ----------
+        pairs : array-like of int of shape (n_pairs, 2)
+            Row numbers.
+
+        Returns
+        -------
+        array of shape (n_pairs, 2)
+        """
+        first, second = self._sides(pairs)
+        if not hasattr(self.estimator_, "predict_proba_pairs"):
+            raise AttributeError(
+                f"{type(self.estimator_).__name__} has no probabilities of pairs: put it into a "
+                "PairClassifier."
+            )
+        return np.asarray(self.estimator_.predict_proba_pairs(first, second))
+
+    def score(self, pairs: ArrayLike, same: ArrayLike) -> float:
+        """Return the area under the ROC curve of the distances.
+
+        Parameters
+        ----------
+        pairs : array-like of int of shape (n_pairs, 2)
+            Row numbers.
+        same : array-like of bool of shape (n_pairs,)
+            True for pairs that belong together.
+
+        Returns
+        -------
+        float
+        """
+        return verification_curve(-self.decision_function(pairs), same).auc
+
+    def _index(self, pairs: ArrayLike) -> IndexArray:
+        return check_row_numbers(pairs, "pairs", 2, np.shape(self.X)[0])
+
+    def _sides(self, pairs: ArrayLike) -> tuple[Any, Any]:
+        check_is_fitted(self)
+        first, second = self._index(pairs).T
+        return self._rows(first), self._rows(second)
+
+    def _rows(self, rows: IndexArray) -> Array:
+        is_sparse = bool(sp.issparse(self.X))
+        table = self.X.tocsr() if is_sparse else np.asarray(self.X)
+        selected: Array = table[rows]
+        return selected

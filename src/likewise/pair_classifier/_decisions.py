@@ -1,0 +1,232 @@
+"""Decisions, probabilities and scores of pairs, by a metric and a threshold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from likewise._numerics.centring import centred
+from likewise._runtime.arrays import Array, FloatArray, IndexArray
+from likewise._runtime.invariants import require, require_array, require_count, require_number
+from likewise._runtime.text import quote
+from likewise._runtime.validation import (
+    TableLike,
+    check_parameters,
+    check_rows,
+    encode_labels,
+    strictly_between,
+)
+from likewise.base import Learner
+from likewise.base.metric_learner import transform_centred
+from likewise.constraints import Pairs, as_pairs
+from likewise.metric import row_norms
+from likewise.pair_classifier._calibration import Calibration
+from likewise.pair_classifier._parts import pairs_of_rows
+from likewise.statistics._pair_units import require_both_kinds
+
+_BLOCK_VALUES = 2**22  # of differences at a time
+_WORDS = np.array(["different", "same", "unsure"])
+SHARE = strictly_between(0, 1)
+
+
+class PairDecisions(Learner):
+    """Base of an estimator with a metric, a threshold on its distance, and probabilities."""
+
+    target: str
+    prevalence: float | None
+    max_pairs: int
+    random_state: int | None
+    metric_: Any
+    threshold_: float
+    threshold_interval_: tuple[float, float] | None
+    n_threshold_items_: int
+    n_threshold_pairs_: int
+    _calibration: Calibration
+    _centre: Array
+    _normalized: bool
+
+    def pair_distance(self, A: TableLike, B: TableLike) -> FloatArray:
+        """Return the distance of each row of `A` to the same row of `B`, as it is decided by.
+
+        Parameters
+        ----------
+        A, B : array-like of shape (n_pairs, n_features)
+            The two sides of the pairs.
+
+        Returns
+        -------
+        array of shape (n_pairs,)
+            Large is different.
+        """
+        check_is_fitted(self)
+        first = check_rows(self, A, reset=False, name="A")
+        second = check_rows(self, B, reset=False, name="B")
+        if len(first) != len(second):
+            raise ValueError(
+                f"A has {len(first)} rows and B has {len(second)}, but both sides of the pairs "
+                "need as many."
+            )
+        return row_norms(self._map(first) - self._map(second)).astype(np.float64)
+
+    def predict_pairs(
+        self, A: TableLike, B: TableLike, *, unsure: bool | tuple[float, float] = False
+    ) -> Array:
+        """Return whether each row of `A` and the same row of `B` are *same*.
+
+        Parameters
+        ----------
+        A, B : array-like of shape (n_pairs, n_features)
+            The two sides of the pairs.
+        unsure : bool or tuple of float, default=False
+            Whether pairs whose distance is within `threshold_interval_`, or within two distances
+            that are given, are left undecided.
+
+        Returns
+        -------
+        array of shape (n_pairs,)
+            True for *same*. With `unsure`, the words "same", "different" and "unsure".
+        """
+        distances = self.pair_distance(A, B)
+        same = distances <= self.threshold_
+        if unsure is False:
+            return same
+        low, high = self._band(unsure)
+        words = _WORDS[same.astype(np.int64)]
+        words[(distances > low) & (distances < high)] = "unsure"
+        return words
+
+    def predict_proba_pairs(
+        self, A: TableLike, B: TableLike, *, prevalence: float | None = None
+    ) -> FloatArray:
+        """Return the probabilities that pairs are different and *same*.
+
+        They were calibrated on the pairs of the threshold: by isotonic regression if there are at
+        least 1000 of each kind, else by a logistic function of the distance.
+
+        Parameters
+        ----------
+        A, B : array-like of shape (n_pairs, n_features)
+            The two sides of the pairs.
+        prevalence : float, optional
+            The share of same pairs among those asked about; by default the parameter, or one half.
+
+        Returns
+        -------
+        array of shape (n_pairs, 2)
+            In the order of `classes_`.
+        """
+        distances = self.pair_distance(A, B)
+        share = next(v for v in (prevalence, self.prevalence, 0.5) if v is not None)
+        check_parameters("predict_proba_pairs", {"prevalence": share}, {"prevalence": SHARE})
+        probability = self._calibration.probability(distances, share)
+        return np.column_stack([1 - probability, probability])
+
+    def score(self, X: TableLike, y: ArrayLike) -> float:
+        """Return the balanced accuracy on pairs of labelled rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+
+        Returns
+        -------
+        float
+            1 - (FMR + FNMR) / 2, over all pairs of rows, or `max_pairs` of them.
+        """
+        check_is_fitted(self)
+        codes = encode_labels(y)[1]
+        rows = check_rows(self, X, reset=False)
+        if len(codes) != len(rows):
+            raise ValueError(f"X has {len(rows)} rows but y has {len(codes)} labels.")
+        return self._score(rows, pairs_of_rows(codes, self.max_pairs, self._seed()))
+
+    def score_pairs(self, X: TableLike, pairs: ArrayLike, same: ArrayLike) -> float:
+        """Return the balanced accuracy on judged pairs.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_items, n_features)
+            Rows that the pairs refer to.
+        pairs : array-like of shape (n_pairs, 2)
+            Row numbers.
+        same : array-like of shape (n_pairs,)
+            True for pairs that belong together.
+
+        Returns
+        -------
+        float
+            1 - (FMR + FNMR) / 2.
+        """
+        check_is_fitted(self)
+        rows = check_rows(self, X, reset=False)
+        return self._score(rows, as_pairs(pairs, same, len(rows)))
+
+    def _band(self, unsure: Any) -> tuple[float, float]:
+        band = self.threshold_interval_ if unsure is True else unsure
+        if band is None:
+            raise ValueError(
+                f"unsure=True needs threshold_interval_, which target={quote(self.target)} does "
+                "not have: give two distances."
+            )
+        try:
+            low, high = map(float, band)
+        except (TypeError, ValueError):
+            low, high = np.nan, np.nan
+        if not low <= high:
+            raise ValueError(
+                f"unsure={quote(unsure)} is not allowed: True, False or two distances, the smaller "
+                "first, are needed."
+            )
+        return low, high
+
+    def _map(self, X: Array) -> Array:
+        """Map rows to where the Euclidean distance is that of the metric."""
+        if self._normalized:
+            lengths = row_norms(X)
+            return np.asarray(X / np.where(lengths > 0, lengths, 1)[:, None])
+        if self.metric_ is None:
+            return centred(X, self._centre)
+        return transform_centred(self.metric_, X, self._centre)
+
+    def _distances(self, X: Array, pairs: IndexArray) -> FloatArray:
+        """Return the distances of pairs of rows, block by block."""
+        rows, numbered = np.unique(pairs, return_inverse=True)
+        mapped = self._map(X[rows])
+        numbered = numbered.reshape(pairs.shape)
+        distances = np.empty(len(pairs))
+        size = max(1, _BLOCK_VALUES // max(1, mapped.shape[1]))
+        for start in range(0, len(pairs), size):
+            first, second = numbered[start : start + size].T
+            distances[start : start + size] = row_norms(mapped[first] - mapped[second])
+        return distances
+
+    def _score(self, X: Array, pairs: Pairs) -> float:
+        require_both_kinds(pairs.same)
+        predicted = self._distances(X, pairs.index) <= self.threshold_
+        fmr, fnmr = predicted[~pairs.same].mean(), 1 - predicted[pairs.same].mean()
+        return float(1 - (fmr + fnmr) / 2)
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        if "threshold_" in vars(self):
+            require_number(self.threshold_)
+            require_array(self._centre, self.n_features_in_)
+            require(isinstance(self._normalized, bool))
+            require(isinstance(self._calibration, Calibration))
+            require(self.metric_ is None or hasattr(self.metric_, "transform"))
+            band = self.threshold_interval_
+            require(band is None or (isinstance(band, tuple) and len(band) == 2))
+            require(band is None or bool(float(band[0]) <= float(band[1])))
+            for count in (self.n_threshold_items_, self.n_threshold_pairs_):
+                require_count(count, least=1)
+
+    def _seed(self) -> int:
+        if self.random_state is None:
+            return int(np.random.default_rng().integers(2**31))
+        return int(self.random_state)

@@ -1,0 +1,325 @@
+"""The estimator: a metric, and a threshold on its distance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+
+from likewise._metric_parameter import METRIC_RULE, fresh_metric
+from likewise._numerics.centring import robust_centre
+from likewise._runtime.arrays import Array, IndexArray
+from likewise._runtime.text import quote
+from likewise._runtime.validation import (
+    Rule,
+    TableLike,
+    at_least,
+    boolean,
+    check_labelled,
+    check_rows,
+    either,
+    none,
+    one_of,
+    strictly_between,
+)
+from likewise.base import fitting
+from likewise.batch import Euclidean
+from likewise.constraints import Pairs, as_pairs
+from likewise.exceptions import GuaranteeError
+from likewise.pair_classifier._calibration import calibrate
+from likewise.pair_classifier._decisions import SHARE, PairDecisions
+from likewise.pair_classifier._parts import Parts, split_labelled, split_pairs
+from likewise.statistics import choose_threshold
+from likewise.statistics._pair_units import check_groups, require_both_kinds
+from likewise.statistics._rate_bounds import GUARANTEES, Guarantee
+from likewise.statistics._target import parse_target
+from likewise.statistics.threshold import check_prevalence
+
+_COSINE = Rule("'cosine'", lambda v: isinstance(v, str) and v == "cosine")
+
+
+class PairClassifier(PairDecisions):
+    """Decides whether two rows are the same thing: a metric, and a threshold that can be promised.
+
+    The metric is learned from one part of the items, and the threshold from pairs of the others:
+    distances of pairs that a metric was learned from are smaller, or larger, than those of new
+    ones.
+
+    Parameters
+    ----------
+    metric : MetricLearner or str, optional
+        The metric to learn, or its name in any case, such as "itml"; None is the Euclidean
+        distance, and "cosine" that of rows scaled to length 1. With these two, and with a metric
+        in scikit-learn's ``FrozenEstimator``, nothing is learned, and all items serve for the
+        threshold. `fit_pairs` needs a metric with that method.
+    target : str
+        What the threshold is for: "eer", "accuracy", "fmr<=0.001", "fnmr<=0.05", "recall>=0.95" or
+        "precision>=0.99", with a rate of your choice; see `likewise.statistics.choose_threshold`.
+        Nothing is promised for the first two.
+    prevalence : float, optional
+        The share of same pairs where decisions will be made. Needed for a precision; also used for
+        the accuracy and for probabilities, where it is one half by default.
+    confidence : float
+        That the target is kept, over draws of items.
+    guarantee : {"approximate", "exact", "bootstrap"}
+        How error rates are bounded; see `likewise.statistics.error_rates`.
+    validation_fraction : float
+        The share of the items (or subjects) that the threshold is learned from.
+    refit : bool
+        Whether the metric is learned again from all items, after the threshold was found. It then
+        is a different metric from that of the promise.
+    max_pairs : int
+        From labelled rows, at most so many pairs are made, at random.
+    random_state : int, optional
+        Decides the split, and all other draws; the metric has its own.
+
+    Attributes
+    ----------
+    threshold_ : float
+        Pairs of at most this distance are *same*.
+    threshold_interval_ : tuple of float or None
+        Where the threshold is at which the target is met exactly, with `confidence`; None where no
+        interval is valid (accuracy and precision).
+    promise_ : str
+        What holds at the threshold, in a sentence or two.
+    metric_ : MetricLearner or None
+        The fitted metric; None for Euclidean and cosine distances.
+    fmr_, fnmr_ : float
+        Error rates of the pairs from which the threshold was learned. The rate of the target is
+        underestimated by them: the threshold was chosen for it.
+    n_metric_items_, n_threshold_items_ : int
+        Items from which metric and threshold were learned.
+    n_threshold_pairs_ : int
+        Pairs of the latter.
+    n_dropped_pairs_ : int
+        Pairs given to `fit_pairs` that have an item in either part, and were not used.
+    classes_ : array
+        False and True: different and same, the columns of `predict_proba_pairs`.
+
+    Raises
+    ------
+    GuaranteeError
+        By fitting, if the target cannot be promised; it says about how many pairs and items would
+        do.
+
+    Notes
+    -----
+    Promises are about new items that are like the given ones. If new items are of new subjects,
+    such as photographs of people not seen before, give the subjects as `groups`: they are then
+    split as a whole, and the promise is over draws of subjects.
+
+    Examples
+    --------
+    >>> import likewise as lw
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> judge = lw.PairClassifier(lw.RCA(), target="fmr<=0.01").fit(X[::2], y[::2])
+    >>> print(judge.promise_)
+    With 95% confidence over draws of items, FMR at this threshold is at most 1% (approximate). This
+    is about new items of the 10 classes of y; give groups=y for new classes.
+    >>> judge.predict_pairs(X[1:4], X[11:14])
+    array([ True, False,  True])
+    """
+
+    _rules: ClassVar = {
+        "metric": either(_COSINE, METRIC_RULE),
+        "prevalence": either(none(), SHARE),
+        "confidence": strictly_between(0.5, 1),
+        "guarantee": one_of(*GUARANTEES),
+        "validation_fraction": strictly_between(0, 1),
+        "refit": boolean(),
+        "max_pairs": at_least(2),
+        "random_state": either(none(), at_least(0)),
+    }
+
+    def __init__(
+        self,
+        metric: Any = None,
+        target: str = "eer",
+        *,
+        prevalence: float | None = None,
+        confidence: float = 0.95,
+        guarantee: Guarantee = "approximate",
+        validation_fraction: float = 0.5,
+        refit: bool = False,
+        max_pairs: int = 1_000_000,
+        random_state: int | None = 0,
+    ) -> None:
+        self.metric = metric
+        self.target = target
+        self.prevalence = prevalence
+        self.confidence = confidence
+        self.guarantee = guarantee
+        self.validation_fraction = validation_fraction
+        self.refit = refit
+        self.max_pairs = max_pairs
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+    @fitting
+    def fit(self, X: TableLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+        """Learn metric and threshold from labelled rows; rows of one class are *same*.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        groups : array-like of shape (n_samples,), optional
+            The subject of each row. Subjects are split as a whole, and pairs that share a subject
+            count as dependent. Give y itself where new rows are of new classes.
+
+        Returns
+        -------
+        PairClassifier
+            The fitted classifier.
+        """
+        X, codes, classes = check_labelled(self, X, y)
+        self._check_target()
+        subjects = None if groups is None else check_groups(groups, len(X))
+        seed, learner = self._seed(), self._learner()
+        share = 1.0 if learner is None else self.validation_fraction
+        parts = split_labelled(codes, subjects, share, self.max_pairs, seed)
+        labels, note = classes[codes], ""
+        if subjects is None:
+            note = (
+                f" This is about new items of the {len(classes)} classes of y; give groups=y for "
+                "new classes."
+            )
+
+        def learn(rows: IndexArray, pairs: Pairs | None) -> Any:
+            return clone(learner).fit(X[rows], labels[rows])
+
+        return self._learn(X, parts, None, subjects, seed, learner and learn, note)
+
+    @fitting
+    def fit_pairs(
+        self, X: TableLike, pairs: ArrayLike, same: ArrayLike, groups: ArrayLike | None = None
+    ) -> Self:
+        """Learn metric and threshold from judged pairs.
+
+        Items are split, and pairs that straddle the split are dropped: `n_dropped_pairs_`. None
+        are where no connected component of the pairs holds 20 % of them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_items, n_features)
+            Rows that the pairs refer to.
+        pairs : array-like of shape (n_pairs, 2)
+            Row numbers.
+        same : array-like of shape (n_pairs,)
+            True for pairs that belong together.
+        groups : array-like of shape (n_items,), optional
+            The subject of each row, as for `fit`.
+
+        Returns
+        -------
+        PairClassifier
+            The fitted classifier.
+        """
+        X = check_rows(self, X, reset=True)
+        self._check_target()
+        judged = as_pairs(pairs, same, len(X))
+        require_both_kinds(judged.same)
+        subjects = None if groups is None else check_groups(groups, len(X))
+        seed, learner = self._seed(), self._learner()
+        if learner is not None and not hasattr(learner, "fit_pairs"):
+            raise ValueError(
+                f"metric={quote(self.metric)} does not learn from pairs, but fit_pairs needs a "
+                "metric with fit_pairs, such as ITML(), or a frozen one."
+            )
+        share = 1.0 if learner is None else self.validation_fraction
+        parts = split_pairs(judged, subjects, len(X), share, seed)
+
+        def learn(rows: IndexArray, pairs: Pairs) -> Any:
+            return clone(learner).fit_pairs(X[rows], pairs.index, pairs.same)
+
+        return self._learn(X, parts, judged, subjects, seed, learner and learn, "")
+
+    def _learn(
+        self,
+        X: Array,
+        parts: Parts,
+        all_pairs: Pairs | None,
+        subjects: IndexArray | None,
+        seed: int,
+        learn: Callable[[IndexArray, Any], Any] | None,
+        note: str,
+    ) -> Self:
+        """Learn the metric from its part, the threshold from the other, and keep both."""
+        held = parts.threshold_pairs
+        if learn is not None:
+            metric = learn(parts.metric_rows, parts.metric_pairs)
+        elif isinstance(self.metric, FrozenEstimator):
+            metric = self.metric
+        else:
+            metric = fresh_metric(self.metric).fit(X) if self._has_metric() else None  # Euclidean
+        self._normalized = isinstance(self.metric, str) and self.metric == "cosine"
+        self._centre = robust_centre(X)
+        self.metric_ = metric
+        distances = self._distances(X, held.index)
+        try:
+            chosen = choose_threshold(
+                distances,
+                held.same,
+                self.target,
+                items=held.index,
+                groups=subjects,
+                prevalence=self.prevalence,
+                confidence=self.confidence,
+                guarantee=self.guarantee,
+                random_state=seed,
+            )
+        except GuaranteeError as error:
+            raise self._explained(error, learn is not None) from None
+        self.threshold_ = chosen.threshold
+        self.threshold_interval_ = chosen.interval
+        self.promise_ = chosen.promise + note
+        self.fmr_, self.fnmr_ = chosen.fmr, chosen.fnmr
+        self.n_metric_items_ = len(parts.metric_rows) if learn is not None else 0
+        self.n_threshold_items_ = chosen.n_items
+        self.n_threshold_pairs_ = len(held)
+        self.n_dropped_pairs_ = parts.n_dropped
+        self.classes_ = np.array([False, True])
+        self._calibration = calibrate(distances, held.same)
+        if self.refit and learn is not None:
+            self.metric_ = learn(np.arange(len(X)), all_pairs)
+            self.promise_ += (
+                f" The threshold was found with the metric of {self.n_metric_items_} of {len(X)} "
+                "items; metric_ was then learned from all of them, and has no promise of its own."
+            )
+        return self
+
+    def _explained(self, error: GuaranteeError, is_split: bool) -> GuaranteeError:
+        """Add to an error what it means for all items, of which some are for the metric."""
+        if not is_split:
+            return error
+        message = (
+            f"{error} These are the items that the metric is not learned from: "
+            f"validation_fraction={self.validation_fraction:g} of all."
+        )
+        return GuaranteeError(message, error.needed_pairs, error.needed_items)
+
+    def _check_target(self) -> None:
+        check_prevalence(parse_target(self.target), self.prevalence)
+
+    def _has_metric(self) -> bool:
+        return self.metric is not None and not (
+            isinstance(self.metric, str) and self.metric == "cosine"
+        )
+
+    def _learner(self) -> Any:
+        """Return the metric to learn, unfitted; None if there is nothing to learn."""
+        if not self._has_metric() or isinstance(self.metric, FrozenEstimator | Euclidean):
+            return None
+        learner = fresh_metric(self.metric)
+        return None if isinstance(learner, Euclidean) else learner
