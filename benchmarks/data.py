@@ -100,6 +100,19 @@ def words() -> Rows:
     return X / np.maximum(length, 1), np.asarray(dataset.y)
 
 
+def embeddings(name: str, n_rows: int | None = None) -> Rows:
+    """Return the first rows of a data set in double precision."""
+    X, y = plain(name)
+    return X[:n_rows], y[:n_rows]
+
+
+def judged_pairs(name: str) -> Rows:
+    """Return items, and in place of labels their pairs: two row numbers, and whether same."""
+    dataset = load_dataset(name)
+    pairs, same = dataset.extra["pairs"], dataset.extra["same"]
+    return dataset.X.astype(np.float64), np.column_stack([pairs, same]).astype(np.int64)
+
+
 def simulated(number: int) -> Rows:
     """Return the number of a kind of data that a benchmark draws by itself."""
     return np.array([[number]]), np.zeros(1)
@@ -183,6 +196,10 @@ DATASETS: dict[str, tuple[int, Callable[[], Rows]]] = {
         )
     },
     **{name: (1, partial(simulated, number)) for number, name in enumerate(PAIR_KINDS)},
+    "olivetti": (4096, partial(plain, "olivetti")),
+    "olivetti-dlib": (128, partial(plain, "olivetti_dlib")),
+    "20news-minilm": (384, partial(embeddings, "20news_minilm", 3000)),
+    "er-dblp-acm": (256, partial(judged_pairs, "er_dblp_acm")),
     "stream-16": (16, partial(stream, 16, 200_000)),
     "stream-64": (64, partial(stream, 64, 80_000)),
     "stream-164": (164, partial(stream, 164, 30_000)),

@@ -319,3 +319,31 @@ def pair_bounds(threads, guarantee="approximate", grouped=True):
         return {"upper": np.array(uppers), "thresholds": np.array(thresholds)}
 
     return bounds
+
+
+def promised_thresholds(threads):
+    """The threshold of each part of the data; NaN where none is promised."""
+    import numpy as np
+
+    from likewise import GuaranteeError
+    from likewise.statistics import choose_threshold
+
+    def choose(data):
+        groups = data["units"] if data["grouped"] else None
+        thresholds = []
+        for part in data["learned"]:
+            chosen = part[data["pairs"]].all(axis=1)
+            try:
+                found = choose_threshold(
+                    data["distances"][chosen],
+                    data["same"][chosen],
+                    f"fmr<={float(data['target'])}",
+                    items=data["pairs"][chosen],
+                    groups=groups,
+                ).threshold
+            except GuaranteeError:
+                found = np.nan
+            thresholds.append(found)
+        return {"thresholds": np.array(thresholds)}
+
+    return choose

@@ -303,3 +303,28 @@ def clopper_pearson(threads):
         return {"upper": np.array(uppers), "thresholds": np.array(thresholds)}
 
     return bounds
+
+
+def thresholds_of_independent_pairs(threads):
+    """The largest threshold that Clopper and Pearson's bound of all pairs allows."""
+    from scipy.stats import binom
+
+    return _thresholds(lambda rate, n_pairs: int(binom.ppf(0.05, n_pairs, rate)) - 1)
+
+
+def thresholds_of_observed_rates(threads):
+    """The largest threshold whose observed rate is at most the target."""
+    return _thresholds(lambda rate, n_pairs: int(rate * n_pairs))
+
+
+def _thresholds(allowed):
+    def choose(data):
+        thresholds = []
+        for part in data["learned"]:
+            chosen = part[data["pairs"]].all(axis=1) & ~data["same"]
+            ordered = np.sort(data["distances"][chosen])
+            n_errors = allowed(float(data["target"]), len(ordered))
+            thresholds.append(ordered[n_errors - 1] if n_errors > 0 else np.nan)
+        return {"thresholds": np.array(thresholds, dtype=float)}
+
+    return choose
