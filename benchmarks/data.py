@@ -125,7 +125,7 @@ PAIR_KINDS = (
     "pairs-more-features",
 )
 # Kinds of simulated pairs: whether items have subjects, and their share of the variance.
-PAIR_KINDS = {
+SCORE_KINDS = {
     "items-0": (False, 0.0),
     "items-20": (False, 0.2),
     "items-50": (False, 0.5),
@@ -196,6 +196,7 @@ DATASETS: dict[str, tuple[int, Callable[[], Rows]]] = {
         )
     },
     **{name: (1, partial(simulated, number)) for number, name in enumerate(PAIR_KINDS)},
+    **{name: (1, partial(simulated, number)) for number, name in enumerate(SCORE_KINDS)},
     "olivetti": (4096, partial(plain, "olivetti")),
     "olivetti-dlib": (128, partial(plain, "olivetti_dlib")),
     "20news-minilm": (384, partial(embeddings, "20news_minilm", 3000)),

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.stats
 
 from benchmarks.base import OURS, Benchmark, Rival, Target, WrongAnswerError, benchmark
-from benchmarks.data import PAIR_KINDS, SMOKE_ROWS
+from benchmarks.data import SCORE_KINDS, SMOKE_ROWS
 
 N_ITEMS, ITEMS_OF_SUBJECT = 400, 5
 N_POPULATIONS, N_SMOKE_POPULATIONS = 2000, 3
@@ -20,7 +20,7 @@ def simulate(seed: int, kind: int, n_populations: int) -> dict[str, np.ndarray]:
     Scores are standard normal; a share of their variance is that of the two items, or of their
     subjects, of which only pairs of different ones count.
     """
-    by_subject, share = list(PAIR_KINDS.values())[kind]
+    by_subject, share = list(SCORE_KINDS.values())[kind]
     unit = np.arange(N_ITEMS) // (ITEMS_OF_SUBJECT if by_subject else 1)
     pairs = np.stack(np.triu_indices(N_ITEMS, 1), axis=1)
     pairs = pairs[unit[pairs[:, 0]] != unit[pairs[:, 1]]]
