@@ -29,13 +29,6 @@ def mnist_pca(n_components: int, n_rows: int) -> Rows:
     return X @ axes[:, : -n_components - 1 : -1], np.asarray(dataset.y[:n_rows])
 
 
-def both_parts(name: str) -> Rows:
-    """Return the training rows, followed by the test rows."""
-    dataset = load_dataset(name)
-    X = np.vstack([dataset.X, dataset.X_test]).astype(np.float64)
-    return X, np.concatenate([dataset.y, dataset.y_test])
-
-
 def first_rows(read: Callable[[], Rows], n_rows: int) -> Rows:
     X, y = read()
     return X[:n_rows], y[:n_rows]
@@ -165,29 +158,6 @@ DATASETS: dict[str, tuple[int, Callable[[], Rows]]] = {
     **{
         f"mnist-164-{n_rows}": (164, partial(mnist_deskewed, 164, n_rows))
         for n_rows in (2000, 5000, 10_000, 20_000, 60_000)
-    },
-    **{
-        f"{name}-parts": (n_features, partial(both_parts, name))
-        for name, n_features in (
-            ("pendigits", 16),
-            ("usps", 256),
-            ("mnist", 784),
-            ("satimage", 36),
-            ("spectf", 44),
-        )
-    },
-    **{
-        name.replace("_", "-"): (n_features, partial(plain, name))
-        for name, n_features in (
-            ("parkinsons", 22),
-            ("sonar", 60),
-            ("segment", 19),
-            ("breast_tissue", 9),
-            ("ilpd", 10),
-            ("transfusion", 4),
-            ("cardiotocography", 21),
-            ("semeion", 256),
-        )
     },
     **{
         name: (1, partial(simulated, number))

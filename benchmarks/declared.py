@@ -13,7 +13,6 @@ from benchmarks import (
     pair_streams,
     pair_verdicts,
     radius_search,
-    svm_errors,
     svm_metrics,
     verdicts,
 )
@@ -31,7 +30,6 @@ __all__ = [
     "pair_streams",
     "pair_verdicts",
     "radius_search",
-    "svm_errors",
     "svm_metrics",
     "verdicts",
 ]

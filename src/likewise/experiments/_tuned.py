@@ -55,13 +55,6 @@ class Contender:
             yield dict(zip(self.grid, values, strict=True))
 
 
-class Evaluated(NamedTuple):
-    """Test rows that were predicted wrongly, and the processor time of learning in seconds."""
-
-    n_wrong: int
-    seconds: float
-
-
 def choose_settings(
     contender: Contender, X: FloatArray, y: Array, n_rows: int, random: np.random.Generator
 ) -> Settings:
@@ -81,34 +74,46 @@ def choose_settings(
         for held_out in range(n_folds)
     ]
     wrong = [
-        sum(evaluate(contender, settings, split, random).n_wrong for split in splits)
+        sum(evaluate(contender, settings, split, random) for split in splits)
         for settings in candidates
     ]
     return candidates[int(np.argmin(wrong))]
 
 
-def evaluate(
-    contender: Contender, settings: Settings, split: Split, random: np.random.Generator
-) -> Evaluated:
-    """Learn from the training rows, and predict the test rows by their nearest neighbour."""
-    X, y, X_test, y_test = split
-    remaining = dict(settings)
-    if remaining.pop("standardize", False):
-        deviation = X.std(axis=0)
-        deviation[deviation == 0] = 1.0
-        X, X_test = X / deviation, X_test / deviation
+def learn(
+    contender: Contender, settings: Settings, X: FloatArray, y: Array, random: np.random.Generator
+) -> tuple[Any, float]:
+    """Return a fitted model, and the processor time of learning in seconds."""
     rows = _random_rows(len(X), contender.max_rows or len(X), random)
     start = time.process_time()
     with warnings.catch_warnings():
         # Settings that fit badly are tried, too: their errors tell.
         warnings.simplefilter("ignore", UserWarning)
-        model = contender.make(**remaining).fit(X[rows], y[rows])
-    seconds = time.process_time() - start
+        model = contender.make(**settings).fit(X[rows], y[rows])
+    return model, time.process_time() - start
+
+
+def evaluate(
+    contender: Contender, settings: Settings, split: Split, random: np.random.Generator
+) -> int:
+    """Return the number of test rows whose nearest neighbour is of another class."""
+    X, y, X_test, y_test = split
+    remaining = dict(settings)
+    if remaining.pop("standardize", False):
+        X, X_test = standardized(X, X_test)
+    model, _ = learn(contender, remaining, X, y, random)
     if hasattr(model, "transform"):
         Z, Z_test = model.transform(X), model.transform(X_test)
         share = knn_error(Z, y, Z_test, y_test, n_neighbors=1, n_jobs=1).error
-        return Evaluated(round(share * len(y_test)), seconds)
-    return Evaluated(int(np.count_nonzero(model.predict(X_test) != y_test)), seconds)
+        return round(share * len(y_test))
+    return int(np.count_nonzero(model.predict(X_test) != y_test))
+
+
+def standardized(X: FloatArray, *others: FloatArray) -> tuple[FloatArray, ...]:
+    """Return rows with features divided by the standard deviations of those of X."""
+    deviation = X.std(axis=0)
+    deviation[deviation == 0] = 1.0
+    return tuple(rows / deviation for rows in (X, *others))
 
 
 def _random_rows(n_available: int, n_rows: int, random: np.random.Generator) -> IndexArray:
