@@ -12,6 +12,8 @@ from likewise.experiments.lmnn_table import LMNN_TABLE1
 from likewise.experiments.pola_denoise import POLA_DENOISE
 from likewise.experiments.pola_filter import POLA_FILTER
 from likewise.experiments.pola_mnist import POLA_MNIST
+from likewise.experiments.svm_figures import FIGURES as SVM_FIGURES
+from likewise.experiments.svm_tables import TABLE22, TABLE24
 
 _ALL = (
     LMNN_TABLE1,

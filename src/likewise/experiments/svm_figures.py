@@ -60,7 +60,7 @@ _SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "NCML": {"C": _C_OF_PAIRS},
     "doublet-SVM": {"C": 1.0},
     "triplet-SVM": {"C": 1.0},
-    "LDML": {"C": 1.0},
+    "LDML": {"C": 0.1},
 }
 _STOPPING = 0.01  # the chapter's ε
 
