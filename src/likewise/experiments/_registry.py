@@ -22,6 +22,9 @@ _ALL = (
     POLA_DENOISE,
     POLA_MNIST,
     POLA_FILTER,
+    TABLE22,
+    TABLE24,
+    SVM_FIGURES,
 )
 
 EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
