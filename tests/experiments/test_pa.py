@@ -89,7 +89,7 @@ def test_rows_of_the_paper_are_chosen():
 
 def test_halves_have_the_pairs_of_the_paper():
     data = draw_halves("balance", 3, None)
-    assert len(data.X) == len(data.X_test) == 30
+    assert np.bincount(data.y).tolist() == np.bincount(data.y_test).tolist() == [10, 10, 10]
     spread = np.ptp(data.X, axis=0)
     np.testing.assert_allclose(np.delete(spread, 1), 1)
     assert spread[1] == 0

@@ -82,7 +82,7 @@ def draw_predictive_errors(results: Results) -> matplotlib.figure.Figure:
     for axis, dataset in zip(axes, datasets, strict=True):
         _draw_course(axis, results, dataset, "predictive_curve")
         axis.set(title=dataset, xlabel="pairs", ylabel="predictive error")
-    axes[0].legend(ncols=3)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=6)
     return figure
 
 
@@ -115,9 +115,9 @@ def draw_times(results: Results) -> matplotlib.figure.Figure:
     figure, (axis,) = panels(1)
     figure.set_size_inches(8.0, 4.0)
     for method, seconds in zip(TIMED, scores(results, "seconds", TIMED).T, strict=True):
-        axis.plot(datasets, seconds, "o", markersize=3, label=method, **_line(method))
+        axis.plot(datasets, seconds, marker="o", markersize=3, label=method, **_line(method))
     axis.set(ylabel="processor time (s)", yscale="log")
-    axis.legend(ncols=4)
+    figure.legend(loc="outside upper center", ncols=len(TIMED))
     return figure
 
 
@@ -154,6 +154,6 @@ def _lists(results: Results, dataset: str, method: str, name: str) -> list[list[
 def _line(method: str) -> dict[str, str]:
     """Return one colour per variant, solid with a projection after each update, else dashed."""
     if method not in ONLINE:
-        return {"color": COLORS[-1]}
+        return {"color": COLORS[-1], "linestyle": "-"}
     variant, psd = ONLINE[method]
     return {"color": _COLOR[variant], "linestyle": _DASHES[psd]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from likewise.experiments import pam
+from likewise.experiments import pa, pam
 from likewise.experiments._experiment import Experiment
 from likewise.experiments.lmnn_figures import LMNN_FIGURES
 from likewise.experiments.lmnn_table import LMNN_TABLE1
@@ -18,6 +18,7 @@ from likewise.experiments.svm_tables import TABLE22, TABLE24
 _ALL = (
     LMNN_TABLE1,
     LMNN_FIGURES,
+    *pa.EXPERIMENTS,
     *pam.EXPERIMENTS,
     POLA_DENOISE,
     POLA_MNIST,
