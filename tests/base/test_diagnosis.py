@@ -146,14 +146,16 @@ def unbalanced_pairs(y, n):
 
 @pytest.mark.parametrize(("size", "share"), [(1e-8, "100%"), (1e8, "0%")])
 @pytest.mark.parametrize("way", ["fit_pairs", "partial_fit_pairs"])
-def test_an_online_threshold_that_is_too_small_or_too_large(size, share, way):
+@pytest.mark.parametrize(("psd", "remedy"), [("end", "psd='auto'"), ("auto", "scale='auto'")])
+def test_an_online_threshold_that_is_too_small_or_too_large(size, share, way, psd, remedy):
     X, y = classes_in_noise(n_features=5, n_classes=2)
     index, same = random_pairs(y, 1200, random_state=0)
-    metric = lw.PAMetric(init=(size * np.eye(5), 1.0), C=1e-20, scale=1.0, max_iter=1)
+    init = size * np.eye(5), 1.0
+    metric = lw.PAMetric(init=init, C=1e-20, psd=psd, scale=1.0, max_iter=1)
     (found,) = warnings_of(lambda: getattr(metric, way)(X, index, same))
     assert found.category is lw.DegenerateMetricWarning
     assert f"calls {share} of the similar and {share} of the dissimilar" in str(found.message)
-    assert "psd='each'" in str(found.message)
+    assert f"set {remedy}" in str(found.message)
     assert found.filename == __file__
 
 

@@ -127,7 +127,9 @@ def _warn_of_decisions(
     if (1 - found + wrong) / 2 < chance:
         return
     if getattr(metric, "psd", None) == "end":
-        remedy = ", or set psd='each'"
+        remedy = ", or set psd='auto'"
+    elif getattr(metric, "scale", "auto") != "auto":
+        remedy = ", or set scale='auto'"
     elif not 0.25 <= same.mean() <= 0.75:
         remedy = ", or give it as many similar as dissimilar pairs"
     else:
