@@ -99,11 +99,15 @@ def embeddings(name: str, n_rows: int | None = None) -> Rows:
     return X[:n_rows], y[:n_rows]
 
 
-def judged_pairs(name: str) -> Rows:
-    """Return items, and in place of labels their pairs: two row numbers, and whether same."""
+def judged_pairs(name: str, n_learned: int) -> Rows:
+    """Return items, and in place of labels their pairs: two row numbers, and whether same.
+
+    A last column says how many of the items to learn from.
+    """
     dataset = load_dataset(name)
     pairs, same = dataset.extra["pairs"], dataset.extra["same"]
-    return dataset.X.astype(np.float64), np.column_stack([pairs, same]).astype(np.int64)
+    table = np.column_stack([pairs, same, np.full(len(same), n_learned)])
+    return dataset.X.astype(np.float64), table.astype(np.int64)
 
 
 def simulated(number: int) -> Rows:
@@ -170,7 +174,8 @@ DATASETS: dict[str, tuple[int, Callable[[], Rows]]] = {
     "olivetti": (4096, partial(plain, "olivetti")),
     "olivetti-dlib": (128, partial(plain, "olivetti_dlib")),
     "20news-minilm": (384, partial(embeddings, "20news_minilm", 3000)),
-    "er-dblp-acm": (256, partial(judged_pairs, "er_dblp_acm")),
+    "er-dblp-acm-half": (256, partial(judged_pairs, "er_dblp_acm", 2340)),
+    "er-dblp-acm-three-quarters": (256, partial(judged_pairs, "er_dblp_acm", 3510)),
     "stream-16": (16, partial(stream, 16, 200_000)),
     "stream-64": (64, partial(stream, 64, 80_000)),
     "stream-164": (164, partial(stream, 164, 30_000)),
