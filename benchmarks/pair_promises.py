@@ -43,9 +43,9 @@ class PairPromises(Benchmark):
     `broken`: how often the rate is above the target, among those not `refused`. The rate is that of
     the items (of the faces, the people) outside the part, pooled over all repeats. `rate` is its
     median over the target. The distance is Euclidean, for texts and records between rows of length
-    1; the pairs of *er-dblp-acm* (half of the items, or three quarters) are those that were judged. Rivals: Clopper and Pearson's bound as
-    if the pairs were independent, and the largest threshold whose observed rate is at most the
-    target.
+    1. The pairs of *er-dblp-acm*, from half or three quarters of the items, are those that were
+    judged. Rivals: Clopper and Pearson's bound as if the pairs were independent, and the largest
+    threshold whose observed rate is at most the target.
     """
 
     rivals = {

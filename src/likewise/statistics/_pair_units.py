@@ -83,8 +83,7 @@ def units_of_pairs(
     """
     ids = check_items(items, n_pairs)
     if groups is None:
-        codes = np.unique(ids, return_inverse=True)[1]
-        return codes.reshape(ids.shape).astype(np.int64)
+        return _codes(ids)
     subjects = check_groups(groups, len(np.asarray(groups)))
     outside = ids[(ids < 0) | (ids >= len(subjects))] if ids.dtype.kind in "iu" else ids.ravel()
     if len(outside):
@@ -94,3 +93,18 @@ def units_of_pairs(
         )
     of_pairs: IndexArray = subjects[ids]
     return of_pairs
+
+
+def count_items(items: Any) -> int:
+    """Return the number of different items in pairs."""
+    return int(np.count_nonzero(np.bincount(_codes(check_items(items)).ravel())))
+
+
+def _codes(ids: Any) -> IndexArray:
+    """Return numbers that are equal where ids are, and not much larger than there are ids."""
+    if ids.dtype.kind in "iu":
+        lowest = int(ids.min())
+        if int(ids.max()) - lowest <= 4 * ids.size:
+            return np.asarray(ids, dtype=np.int64) - lowest  # without sorting
+    codes = np.unique(ids, return_inverse=True)[1]
+    return codes.reshape(ids.shape).astype(np.int64)

@@ -17,7 +17,7 @@ from likewise._runtime.validation import (
     strictly_between,
     warn_user,
 )
-from likewise.statistics._pair_units import check_items, check_scored_pairs, units_of_pairs
+from likewise.statistics._pair_units import check_scored_pairs, count_items, units_of_pairs
 from likewise.statistics._rate_bounds import GUARANTEES, Guarantee, RateBounds, rate_bounds
 from likewise.statistics._rate_variances import RateVariances
 
@@ -160,7 +160,7 @@ def error_rates(
         fnmr=fnmr,
         fnmr_interval=fnmr_interval,
         fnmr_upper=fnmr_upper,
-        n_items=2 * len(values) if items is None else len(np.unique(check_items(items))),
+        n_items=2 * len(values) if items is None else count_items(items),
         n_different=int((~flags).sum()),
         n_same=int(flags.sum()),
         effective_pairs=(

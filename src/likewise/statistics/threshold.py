@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from likewise._runtime.text import quote
 from likewise._runtime.validation import strictly_between
-from likewise.statistics._pair_units import check_items, check_scored_pairs
+from likewise.statistics._pair_units import check_scored_pairs, count_items
 from likewise.statistics._promise import no_promise, promise, refusal
 from likewise.statistics._rate_bounds import Guarantee
 from likewise.statistics._scored_pairs import ScoredPairs
@@ -141,7 +141,7 @@ def choose_threshold(
         values,
         flags,
         pair_units(items, groups, len(values)),
-        n_items=2 * len(values) if items is None else len(np.unique(check_items(items))),
+        n_items=2 * len(values) if items is None else count_items(items),
         unit="items" if groups is None else "subjects",
     )
     rule = guarantee
