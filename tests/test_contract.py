@@ -48,7 +48,7 @@ VARIANTS = [
     lw.MetricKNN(n_neighbors=5, metric=lw.RCA()),
     lw.EnergyClassifier(lw.RCA(), n_neighbors=1),
     lw.PairClassifier(lw.RCA(), "accuracy", refit=True),
-    lw.PairClassifier("cosine", "fnmr<=0.5", validation_fraction=0.3),
+    lw.PairClassifier("fda", prevalence=0.2, validation_fraction=0.3, max_pairs=100),
     lw.MultiMetricLMNN(1, max_iter=20, tol=0.1),
 ]
 CASES = DEFAULTS + VARIANTS
