@@ -194,6 +194,7 @@ RECORDS = {
     "KernelBasis": lw.POLA(kernel="rbf", max_iter=1, random_state=0),
     "KernelSpace": lw.LMNN(1, kernel="rbf", max_iter=2),
     "Mixture": lw.PLML(n_metrics=2, max_iter=2, random_state=0),
+    "Calibration": lw.PairClassifier(),
 }
 
 

@@ -39,10 +39,17 @@ MODELS = [
     lw.MetricKNN(n_neighbors=4),
     lw.MetricKNN(metric=lw.FDA(), n_jobs=1),
     lw.MetricKNN(metric=FrozenEstimator(lw.RCA().fit(X[::2], Y[::2]))),
+    lw.PairClassifier(lw.RCA(), "fnmr<=0.5"),
+    lw.PairClassifier(FrozenEstimator(lw.RCA().fit(X[::2], Y[::2]))),
+    lw.PairClassifier("cosine"),
 ]
 
 
 def answers(model, rows):
+    if hasattr(model, "predict_pairs"):
+        sides = rows[:-1], rows[1:]
+        words = model.predict_pairs(*sides, unsure=True)
+        return [model.predict_proba_pairs(*sides), model.pair_distance(*sides), words]
     if hasattr(model, "predict"):
         return [model.predict(rows), model.predict_proba(rows), *model.kneighbors(rows)]
     return [model.transform(rows), model.pair_distance(rows[:-1], rows[1:])]
