@@ -85,6 +85,13 @@ def pixels(n_rows: int) -> Rows:
     return dataset.X[:n_rows].astype(np.float64) / 255, np.asarray(dataset.y[:n_rows])
 
 
+def pixels_with_test_rows(n_rows: int) -> Rows:
+    """Return the pixels of the first training rows of MNIST followed by all test rows."""
+    dataset = load_dataset("mnist")
+    X = np.vstack([dataset.X[:n_rows], dataset.X_test]).astype(np.float64) / 255
+    return X, np.concatenate([dataset.y[:n_rows], dataset.y_test])
+
+
 def words() -> Rows:
     """Return the word counts of 20 newsgroups, each row scaled to unit norm."""
     dataset = load_dataset("20news_bow")
@@ -158,6 +165,7 @@ DATASETS: dict[str, tuple[int, Callable[[], Rows]]] = {
     "classes-60": (60, partial(classes, 60, 60_000)),
     "gaussians-50": (50, partial(gaussians, 50, 5_000)),
     "mnist-784": (784, partial(pixels, 3_000)),
+    "mnist-pixels-16000": (784, partial(pixels_with_test_rows, 16_000)),
     "20news-words": (200, words),
     **{
         f"mnist-164-{n_rows}": (164, partial(mnist_deskewed, 164, n_rows))

@@ -189,6 +189,31 @@ class LMNNOnAllOfMNIST(LMNNFit):
 
 
 @benchmark(
+    "lmnn-pixels",
+    datasets=["mnist-pixels-16000/float32"],
+    smoke=["mnist-pixels-16000/float32"],
+    repeats=1,
+    budget_s=300,
+)
+class LMNNOnPixels(LMNNFit):
+    """Fit LMNN on 16,000 images of MNIST, raw pixels in single precision, now and before.
+
+    `before` is an older checkout, stopped after 100 steps: see `benchmarks/environments.py`.
+    """
+
+    official = True
+    warm_below_s = 60
+    rivals = {
+        OURS: OURS_CONVERGED,
+        "before": Rival("with_likewise:lmnn", "before", options={"max_iter": 100}),
+    }
+    targets = (
+        Target("*", "warm_s", below=30),
+        Target("*", "error", times=1, against="before", standard_error="error_se"),
+    )
+
+
+@benchmark(
     "lmnn-growth",
     datasets=[f"{name}/float32" for name in (*MNIST_SIZES, "mnist-164-60000")],
     repeats=1,
