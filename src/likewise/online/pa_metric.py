@@ -117,7 +117,7 @@ class PAMetric(OnlineMetricLearner):
     >>> live.learn_pair([0.0, 0.0], [3.0, 0.1], same=True)
     1.0
     >>> live.learn_pair([0.0, 0.0], [0.2, 2.0], same=False)
-    1.2127...
+    1.0117...
     >>> live.predict_pairs([[0.0, 0.0]], [[9.0, 0.0]])
     array([ True])
     """
