@@ -106,13 +106,15 @@ def test_fit_makes_the_papers_passes(n, c):
         assert model.n_iter_ == 39
 
 
-def test_fit_of_many_classes_draws_no_more_than_100_000_pairs(monkeypatch):
+@pytest.mark.parametrize("learner", [lw.PAMetric, lw.POLA, lw.ITML, lw.MMC, lw.DMLEig])
+def test_fit_of_many_classes_draws_no_more_than_100_000_pairs(learner, monkeypatch):
     drawn = []
-    monkeypatch.setattr(
-        lw.PAMetric, "_fit_passes", lambda self, X, pairs, random: drawn.append(len(pairs)) or self
-    )
+    learn = "_fit_passes" if hasattr(learner, "_fit_passes") else "_learn"
+    keep = lambda self, X, pairs, random: drawn.append(len(pairs)) or self  # noqa: E731
+    monkeypatch.setattr(learner, learn, keep)
+    monkeypatch.setattr("likewise.batch._pair_learner.diagnosed", lambda metric, X, pairs: metric)
     X = np.random.default_rng(0).normal(size=(1000, 2))
-    lw.PAMetric().fit(X, np.arange(1000) % 500)
+    learner().fit(X, np.arange(1000) % 500)
     assert drawn == [100_000]
 
 

@@ -21,6 +21,7 @@ from likewise._runtime.validation import (
 from likewise.base import MetricLearner, fitting
 from likewise.base.diagnosis import diagnosed
 from likewise.constraints import Pairs, as_pairs, random_pairs
+from likewise.constraints._random_pairs import MAX_DEFAULT_PAIRS
 
 _PAIRS_PER_SQUARED_CLASS = 20
 
@@ -87,12 +88,13 @@ class PairLearner(MetricLearner):
 def _sample_pairs(
     X: Array, codes: IndexArray, n_pairs: int | None, random: np.random.RandomState
 ) -> Pairs:
-    """Sample pairs, half of them similar; None is 20 c² pairs for c classes.
+    """Sample pairs, half of them similar; None is 20 c² pairs for c classes, within limits.
 
     Dissimilar pairs of equal samples are dropped, since no metric can separate them.
     """
     if n_pairs is None:
-        n_pairs = _PAIRS_PER_SQUARED_CLASS * (int(codes.max()) + 1) ** 2
+        n_classes = int(codes.max()) + 1
+        n_pairs = min(_PAIRS_PER_SQUARED_CLASS * n_classes**2, MAX_DEFAULT_PAIRS)
     sampled = random_pairs(codes, n_pairs, random_state=random)
     informative = ~_dissimilar_but_equal(X, sampled)
     if sampled.same[informative].all() and not sampled.same.all():

@@ -12,6 +12,9 @@ from likewise._runtime.validation import at_least, boolean, check_parameters, wa
 from likewise.constraints._row_labels import encode_row_labels
 from likewise.constraints._tuples import Pairs
 
+MAX_DEFAULT_PAIRS = 100_000
+"""Pairs that a learner draws at most where the user gives no number, however many classes."""
+
 
 def random_pairs(
     y: ArrayLike,

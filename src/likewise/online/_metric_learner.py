@@ -23,6 +23,7 @@ from likewise._runtime.validation import TableLike, check_labelled, check_rows
 from likewise.base import MetricLearner, OnlineLearner, fitting, updating
 from likewise.base.diagnosis import diagnosed_stream
 from likewise.constraints import Pairs, as_pairs, random_pairs
+from likewise.constraints._random_pairs import MAX_DEFAULT_PAIRS
 from likewise.online._components_cache import ComponentsCache
 from likewise.online._history import History
 from likewise.online._labels import check_labels
@@ -44,8 +45,6 @@ from likewise.online._pair_state import (
     learn_one_pair,
 )
 from likewise.online._scale import auto_scale
-
-_MAX_DEFAULT_PAIRS = 100_000
 
 
 class OnlineMetricLearner(OnlineLearner, MetricLearner):
@@ -249,7 +248,7 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
         """
         X, codes, classes = check_labelled(self, X, y)
         random = check_random_state(self.random_state)
-        n_pairs = self.n_pairs or min(40 * len(classes) * (len(classes) - 1), _MAX_DEFAULT_PAIRS)
+        n_pairs = self.n_pairs or min(40 * len(classes) * (len(classes) - 1), MAX_DEFAULT_PAIRS)
         return self._fit_passes(X, self._draw_pairs(codes, n_pairs, random), random)
 
     @fitting

@@ -70,7 +70,8 @@ class ITML(PairLearner):
         ``"percentiles"``: the 5th and the 95th percentile of the positive distances between samples
         under the prior, from at most 10 000 pairs.
     n_pairs : int, optional
-        Number of pairs that `fit` samples, half of them similar; None is 20 c² for c classes.
+        Number of pairs that `fit` samples, half of them similar; None is 20 c² for c classes,
+        at most 100 000.
     max_iter : int
         Maximum number of Newton steps.
     tol : float

@@ -40,7 +40,8 @@ class DMLEig(SimilarScatterLearner):
         all the way. With 0, M is zero in directions in which no similar pair differs, where the
         maximum would be infinite.
     n_pairs : int, optional
-        Number of pairs that `fit` samples, half of them similar; None is 20 c² for c classes.
+        Number of pairs that `fit` samples, half of them similar; None is 20 c² for c classes,
+        at most 100 000.
     max_iter : int
         Maximum number of solver iterations.
     tol : float
