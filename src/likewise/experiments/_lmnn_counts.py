@@ -66,9 +66,9 @@ def active_constraints(
     for part in _blocks(anchors, len(X)):
         distances = distances_by_metric(components, X, codes, part)
         for row, anchor in zip(distances, part, strict=True):
-            reach = np.sort(1 + row[targets[anchor]])
+            sqradii = np.sort(1 + row[targets[anchor]])
             impostors = row[codes != codes[anchor]]
-            active += int(sum(np.count_nonzero(impostors < sqradius) for sqradius in reach))
+            active += int(sum(np.count_nonzero(impostors < sqradius) for sqradius in sqradii))
     return active
 
 

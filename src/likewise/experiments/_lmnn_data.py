@@ -115,7 +115,7 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
 
 @lru_cache(maxsize=1)
 def problem(dataset: str, run: int, limit: int | None = None) -> Problem:
-    """Return a split; with a limit, of at most so many training and test rows."""
+    """Return a split; with a limit, of at most `limit` training and as many test rows."""
     source = SOURCES[dataset]
     data = load_once(source.name)
     rows, rows_test, y, y_test = _split(data, source, dataset, run)

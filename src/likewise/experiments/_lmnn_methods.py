@@ -81,7 +81,7 @@ def equal_class_lda(X: Array, y: IndexArray) -> FloatArray:
 
 
 def some_rows(p: Problem, most: int, *names: str | int) -> IndexArray:
-    """Return at most so many random training rows, in their order."""
+    """Return at most `most` random training rows, in their order."""
     if len(p.y) <= most:
         return np.arange(len(p.y))
     return np.sort(generator(*names).choice(len(p.y), most, replace=False))

@@ -132,9 +132,9 @@ def _impostor_search(rows: Array, data: Digits, n_queries: int) -> Result:
     pairs = target_neighbors(rows, data.y, N_NEIGHBORS, n_jobs=1)
     anchors = generator("anchors").choice(len(Z), min(n_queries, len(Z)), replace=False)
     difference = Z[pairs[:, 0]] - Z[pairs[:, 1]]
-    reach = np.zeros(len(Z))
-    np.maximum.at(reach, pairs[:, 0], np.square(difference).sum(axis=1))
-    sqradius = 1 + reach[anchors]
+    max_sqdist = np.zeros(len(Z))
+    np.maximum.at(max_sqdist, pairs[:, 0], np.square(difference).sum(axis=1))
+    sqradius = 1 + max_sqdist[anchors]
 
     def by_abandoning() -> int:
         found = (

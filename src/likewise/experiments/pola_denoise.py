@@ -82,10 +82,10 @@ def run_denoising(dataset: str, method: str, run: int, *, n_images: int) -> Resu
     X, labels = noisy_images(dataset, run, n_images)
     shown = _reconstruct(X, labels, method, run)
     distances = squareform(pdist(shown))
-    alike = labels[:, None] == labels
+    same = labels[:, None] == labels
     others = ~np.eye(n_images, dtype=bool)
     neighbors = np.where(others, distances, np.inf).argmin(axis=1)
-    within, between = distances[alike & others].mean(), distances[~alike].mean()
+    within, between = distances[same & others].mean(), distances[~same].mean()
     result = {
         "error": 100 * float(np.mean(labels[neighbors] != labels)),
         "contrast": float(between / within),
