@@ -61,9 +61,9 @@ def cluster_pairs(
     `cannot` allows: where it does not, accepted pairs are joined from the most to the least
     certain. One false match is enough to join two entities in this way. Therefore each cluster
     that holds a rejected pair is then refined by correlation clustering: greedily, strongest first,
-    clusters are joined as long as more speaks for it than against it, and items are moved to the
-    cluster, or out of it, where they reduce the cost. The result never costs more than the first
-    step, and depends on nothing but the input.
+    clusters are joined as long as the sum of the weights between them is positive (a pair has the
+    weight 2p - 1), and items are moved to the cluster, or out of it, where they reduce the cost.
+    The result never costs more than the first step, and depends on nothing but the input.
 
     Pairs that are not given say nothing. A pair that is given twice counts twice.
 
@@ -112,7 +112,7 @@ def cluster_pairs(
     _check_consistent(units, apart)
     n_units = int(units.max()) + 1
     judged = _Graph.of(n_units, units[index.T], 2 * chances - 1)
-    # Whoever separates items that must be apart saves more than all decisions together.
+    # The penalty of a cannot-link exceeds the sum of all weights.
     barrier = np.full(len(apart), -1 - np.abs(judged.weights).sum())
     forbidden = _Graph.of(n_units, units[apart.T], barrier)
     labels = _first_clusters(judged, forbidden)
@@ -125,7 +125,7 @@ def cluster_pairs(
 
 @dataclass(frozen=True, eq=False)
 class _Graph:
-    """Nodes 0 … n - 1, and for each pair of nodes what speaks for joining them (or against)."""
+    """Nodes 0 … n - 1, and weights of pairs of nodes: positive for joining them, else negative."""
 
     n_nodes: int
     first: IndexArray

@@ -3,6 +3,7 @@
 import json
 import math
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -172,6 +173,19 @@ def test_undecided_says_how_many_items_would_decide():
     assert result.needed_items > result.n_items / 2
     assert " items would decide if the difference stays as seen." in result.verdict
     assert "repeat" not in result.verdict
+
+
+def test_with_groups_the_verdict_and_the_notes_count_subjects():
+    some = np.random.default_rng(1).choice(len(PAIRS), 150, replace=False)
+    names = ["Euclidean", "Whitening", "cosine"]
+    groups = np.arange(178) // 2
+    result = compare_pairs(WINE.X, PAIRS[some], SAME[some], names, groups=groups)
+    few = replace(result.rows[1], degrees_of_freedom=5.0)
+    for n_groups, unit in ((None, "items"), (30, "subjects")):
+        notes = str(replace(result, rows=(result.rows[0], few), n_groups=n_groups))
+        assert f"Some differences rest on fewer than 8 {unit}: their bounds" in notes
+    assert result.outcome == "undecided"
+    assert " subjects would decide if the difference stays as seen." in result.verdict
 
 
 def test_without_the_baseline_there_is_no_test():

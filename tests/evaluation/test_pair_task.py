@@ -7,10 +7,12 @@ from sklearn.base import clone
 from sklearn.datasets import load_wine
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.preprocessing import StandardScaler
 
 import likewise as lw
 from likewise.constraints import random_pairs
 from likewise.evaluation import PairSplit, PairTask
+from likewise.statistics import GroupPairSplit
 
 X, Y = load_wine(return_X_y=True)
 X = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -52,9 +54,11 @@ def test_a_grid_search_chooses_parameters_of_a_metric():
 
 
 def test_the_table_is_shared_by_clones_and_the_estimator_is_not():
-    task = PairTask(lw.RCA(), X)
+    groups = np.arange(len(X)) // 2
+    task = PairTask(lw.RCA(), X, groups=groups)
     copied = clone(task)
     assert copied.X is task.X
+    assert copied.groups is groups
     assert copied.estimator is not task.estimator
     assert not hasattr(copied, "estimator_")
 
@@ -72,9 +76,40 @@ def test_what_an_estimator_cannot_do_is_named():
     with pytest.raises(TypeError, match="estimator is a LMNN, but PairTask needs"):
         PairTask(lw.LMNN(), X).fit(PAIRS, SAME)
     task = PairTask(lw.RCA(), X).fit(PAIRS, SAME)
-    with pytest.raises(AttributeError, match="RCA has no threshold to decide pairs by"):
-        task.predict(PAIRS)
-    with pytest.raises(AttributeError, match="RCA has no probabilities of pairs"):
-        task.predict_proba(PAIRS)
+    for name, message in (
+        ("predict", "RCA has no threshold to decide pairs by"),
+        ("predict_proba", "RCA has no probabilities of pairs"),
+    ):
+        with pytest.raises(AttributeError) as caught:
+            getattr(task, name)
+        assert message in str(caught.value.__cause__)
+        assert hasattr(PairTask(lw.PairClassifier(), X), name), "fitted or not"
     with pytest.raises(ValueError, match="pairs holds row number 999"):
         task.decision_function([[0, 999]])
+
+
+def test_groups_go_to_a_fit_that_takes_them():
+    groups = np.array([f"subject {i // 4}" for i in range(len(X))])
+    splits = GroupPairSplit(2, groups=groups)
+    train, _ = next(splits.split(PAIRS))
+    task = PairTask(lw.PairClassifier(), X, groups=groups).fit(PAIRS[train], SAME[train])
+    rows = np.unique(PAIRS[train])
+    expected = lw.PairClassifier().fit_pairs(
+        X[rows], np.searchsorted(rows, PAIRS[train]), SAME[train], groups=groups[rows]
+    )
+    assert task.estimator_.threshold_interval_ == expected.threshold_interval_
+    without = PairTask(lw.PairClassifier(), X).fit(PAIRS[train], SAME[train])
+    assert without.estimator_.threshold_interval_ != expected.threshold_interval_
+    plain, grouped = (
+        PairTask(lw.RCA(), X, groups=g).fit(PAIRS, SAME).estimator_ for g in (None, groups)
+    )
+    np.testing.assert_array_equal(plain.components_, grouped.components_)
+    with pytest.raises(ValueError, match=r"groups has shape \(2,\), but 178 items"):
+        PairTask(lw.RCA(), X, groups=[1, 2]).fit(PAIRS, SAME)
+
+
+def test_a_transformer_without_pair_distance_counts_by_its_transform():
+    scaler = StandardScaler().set_output(transform="pandas")
+    task = PairTask(scaler, 3 * X).fit(PAIRS, SAME)
+    expected = -np.linalg.norm(X[PAIRS[:, 0]] - X[PAIRS[:, 1]], axis=1)
+    np.testing.assert_allclose(task.decision_function(PAIRS), expected)

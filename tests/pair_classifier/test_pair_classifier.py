@@ -137,8 +137,19 @@ def test_a_frozen_metric_is_used_as_it_is(digits):
     np.testing.assert_allclose(
         judge.pair_distance(X[:9], X[9:18]), metric.pair_distance(X[:9], X[9:18])
     )
+    taken = "The metric is taken as given: it must not have been learned from these items."
+    assert judge.promise_.endswith(taken)
     with pytest.warns(UserWarning, match="metric=RCA is fitted already"):
         lw.PairClassifier(metric).fit(X, y)
+
+
+def test_a_frozen_metric_that_is_not_fitted_is_named():
+    judge = lw.PairClassifier(FrozenEstimator(lw.RCA()))
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    for fit in (lambda: judge.fit(X, [0, 1] * 10), lambda: judge.fit_pairs(X, PAIRS, SAME)):
+        with pytest.raises(NotFittedError, match="metric is a frozen RCA that is not fitted, but"):
+            fit()
+    assert not [name for name in vars(judge) if name.endswith("_")]
 
 
 def test_a_name_is_the_metric_of_that_name(digits):
@@ -318,6 +329,7 @@ def test_bad_input_is_named_and_nothing_is_half_fitted(parameters, arguments, me
         ([0, 1] * 6, [0] * 6 + [1] * 6, "X has 2 subjects, but at least 4 are needed"),
         ([0, 1] * 6, [0] * 5, r"groups has shape \(5,\), but 12 items"),
         ([0] * 11 + [1], None, "pairs for the threshold|are of one class"),
+        (list(range(12)), list(range(12)), "needed: their subjects have no two rows of the same"),
     ],
 )
 def test_too_few_labelled_rows_are_named(y, groups, message):
@@ -329,7 +341,9 @@ def test_too_few_labelled_rows_are_named(y, groups, message):
 def test_sides_of_different_length_are_named(digits):
     X, y = digits
     judge = lw.PairClassifier().fit(X, y)
-    with pytest.raises(ValueError, match="A has 3 rows and B has 2"):
+    with pytest.raises(
+        ValueError, match=r"A has 3 rows and B has 2, .* must have the same number of"
+    ):
         judge.predict_pairs(X[:3], X[:2])
     with pytest.raises(ValueError, match="prevalence=2 is not allowed"):
         judge.predict_proba_pairs(X[:2], X[:2], prevalence=2)

@@ -10,11 +10,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from likewise._numerics.centring import centred
 from likewise._numerics.products import map_rows
-from likewise._runtime.arrays import Array, FloatArray
+from likewise._runtime.arrays import Array
 from likewise._runtime.invariants import require_array
 from likewise._runtime.threads import single_threaded_blas
 from likewise._runtime.validation import (
@@ -26,7 +27,12 @@ from likewise._runtime.validation import (
     none,
 )
 from likewise.base.learner import Learner
-from likewise.base.pair_explanation import PairExplanation, explain_difference
+from likewise.base.pair_explanation import (
+    PairExplanation,
+    check_row,
+    explain_difference,
+    explained_names,
+)
 from likewise.metric import row_norms
 
 _MAP_BLOCK = 4096  # rows mapped at a time
@@ -81,8 +87,8 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         A, B = self._check_new(A, "A"), self._check_new(B, "B")
         if A.shape[0] != B.shape[0]:
             raise ValueError(
-                f"A has {A.shape[0]} rows and B has {B.shape[0]}, but both sides of the pairs need "
-                "as many."
+                f"A has {A.shape[0]} rows and B has {B.shape[0]}, but both sides of the pairs must "
+                "have the same number of rows."
             )
         return row_norms(self._map_differences(A, B))
 
@@ -153,16 +159,13 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
             )
         rule = either(none(), non_negative())
         check_parameters("explain_pair", {"threshold": threshold}, {"threshold": rule})
-        first, second = (self._check_row(row, name) for row, name in ((a, "a"), (b, "b")))
+        first, second = check_row(a, "a", self._check_new), check_row(b, "b", self._check_new)
         if threshold is None:
             threshold = getattr(self, "threshold_", None)
-        names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            names = [f"x{i}" for i in range(self.n_features_in_)]
         return explain_difference(
             self.components_,
             first - second,
-            [str(name) for name in names],
+            explained_names(self),
             None if threshold is None else float(threshold),
         )
 
@@ -178,19 +181,6 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
     def _check_new(self, X: Any, name: str) -> Any:
         check_is_fitted(self)
         return check_rows(self, X, reset=False, name=name, accept_sparse=self._accepts_sparse)
-
-    def _check_row(self, row: Any, name: str) -> FloatArray:
-        """Return a vector, or the only row of a table, as a float64 vector."""
-        if hasattr(row, "to_frame") and hasattr(row, "index"):  # a row of a pandas DataFrame
-            row = row.to_frame().T
-        elif not hasattr(row, "columns") and not sp.issparse(row):
-            row = np.asarray(row)
-            row = row[None] if row.ndim == 1 else row
-        table = self._check_new(row, name)
-        if table.shape[0] != 1:
-            raise ValueError(f"{name} has {table.shape[0]} rows, but one is needed.")
-        dense = table.toarray() if hasattr(table, "toarray") else table
-        return np.asarray(dense[0], dtype=np.float64)
 
     def _map(self, X: Any) -> Any:
         L = self.components_
@@ -239,6 +229,15 @@ def transform_centred(metric: Any, X: Array, centre: Array) -> Array:
     if of_differences is None:
         return np.asarray(metric.transform(X))
     return np.asarray(of_differences(X, centre))
+
+
+def linear_components(metric: Any) -> Array | None:
+    """Return L of a fitted linear metric of this library, frozen or not; None of any other.
+
+    `components_` of other transformers need not be their map: `PCA(whiten=True)` also scales.
+    """
+    learner = metric.estimator if isinstance(metric, FrozenEstimator) else metric
+    return learner.components_ if isinstance(learner, MetricLearner) and learner._linear else None
 
 
 def as_vector(given: ArrayLike, n_features: int) -> Array:

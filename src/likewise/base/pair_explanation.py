@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.text import printable
@@ -18,7 +20,7 @@ _MAX_NAME = 24
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PairExplanation:
-    r"""The squared distance of two rows as a sum; made by `MetricLearner.explain_pair`.
+    r"""The squared distance of two rows as a sum; made by `explain_pair`.
 
     With v the difference of the rows and :math:`M = L^\top L`, the squared distance
     :math:`v^\top M v` is the sum of :math:`(Lv)_k^2` over the learned directions, the rows of L. It
@@ -109,6 +111,28 @@ class PairExplanation:
         yield "Contributions add up to the squared distance; negative ones reduce it."
         if self.factors is not None:
             yield "A factor on the difference of this feature alone would reach the threshold."
+
+
+def check_row(row: Any, name: str, check: Callable[[Any, str], Any]) -> FloatArray:
+    """Return a vector, or the only row of a table, as a float64 vector; `check` checks a table."""
+    if hasattr(row, "to_frame") and hasattr(row, "index"):  # a row of a pandas DataFrame
+        row = row.to_frame().T
+    elif not hasattr(row, "columns") and not sp.issparse(row):
+        row = np.asarray(row)
+        row = row[None] if row.ndim == 1 else row
+    table = check(row, name)
+    if table.shape[0] != 1:
+        raise ValueError(f"{name} has {table.shape[0]} rows, but one is needed.")
+    dense = table.toarray() if hasattr(table, "toarray") else table
+    return np.asarray(dense[0], dtype=np.float64)
+
+
+def explained_names(estimator: Any) -> list[str]:
+    """Return the names of the features that an estimator was fitted on; else x0, x1, …"""
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None:
+        return [f"x{i}" for i in range(estimator.n_features_in_)]
+    return [str(name) for name in names]
 
 
 def explain_difference(

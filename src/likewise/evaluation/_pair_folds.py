@@ -28,8 +28,8 @@ from likewise.evaluation._checks import (
     dense_rows,
     id_columns,
 )
+from likewise.evaluation._pair_distances import pair_distances
 from likewise.evaluation._trials import linear_rank, one_line
-from likewise.metric import row_norms
 from likewise.statistics import GroupPairSplit, PairSplit
 from likewise.statistics._pair_units import check_groups, require_both_kinds, units_of_pairs
 
@@ -172,14 +172,10 @@ def try_on_pairs(estimator: Any, fold: PairFold) -> PairTrial:
         else:
             estimator.fit(fold.X_train)
         fit_seconds = time.perf_counter() - start
-        if hasattr(estimator, "pair_distance"):
-            distances = np.asarray(estimator.pair_distance(fold.left, fold.right))
-        else:
-            left, right = (np.asarray(estimator.transform(X)) for X in (fold.left, fold.right))
-            distances = row_norms(left - right)
+        distances = pair_distances(estimator, fold.left, fold.right)
     check_finite(distances[:, None], "distances")
     return PairTrial(
-        distances=distances.astype(np.float64),
+        distances=distances,
         fit_seconds=fit_seconds,
         rank=linear_rank(estimator) if fold.repeat == fold.number == 0 else None,
         warned=one_line(str(caught[0].message)) if caught else None,

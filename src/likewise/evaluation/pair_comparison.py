@@ -219,4 +219,5 @@ def _test(
     decision = decide(test, RELEVANT)
     leader = rows[others[decision.method]]
     numbers = f"{leader.auc:.2%} against {rows[BASELINE].auc:.2%} AUC"
-    return rows, give_verdict(decision, leader, numbers, "item")
+    unit = "item" if problem.groups is None else "subject"
+    return rows, give_verdict(decision, leader, numbers, unit)

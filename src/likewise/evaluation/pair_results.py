@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Literal
 
 from likewise._runtime.validation import pluralize
 from likewise.evaluation._report import Report, notes_on_table
+from likewise.statistics.error_rates import FEW_DEGREES_OF_FREEDOM
 
 FMRS = (0.01, 0.001)
-_FEW_DEGREES_OF_FREEDOM = 8
 
 Interval = tuple[float, float]
 _NONE: Interval = (math.nan, math.nan)
@@ -42,7 +42,8 @@ class PairMethodResult:
     interval : tuple of two floats
         Bounds of the difference. Each holds for all methods with 95 % confidence.
     degrees_of_freedom : float
-        Of the variance of the difference: the number of items that it rests on.
+        Of the variance of the difference: the number of items (with groups: of subjects) that it
+        rests on.
     fit_seconds : float
         Median time of a fit.
     rank : int or None
@@ -111,8 +112,8 @@ class PairComparison(Report):
     difference, interval : float, tuple of two floats
         The leader's, as in its row.
     needed_items : int or None
-        If undecided: items, with as many pairs each, that would decide if the difference stays as
-        seen.
+        If undecided: items, or with groups subjects, that would decide if the difference, and the
+        number of pairs of each, stay as seen.
     verdict : str
         The same in words.
     n_items, n_features, n_groups : int
@@ -171,13 +172,17 @@ class PairComparison(Report):
         """Say how the numbers were obtained."""
         features = "standardised on each training part" if self.standardized else "raw"
         groups = "" if self.n_groups is None else f" of {self.n_groups} subjects"
-        parts = "items" if self.n_groups is None else "subjects"
         return (
             f"{pluralize(self.n_items, 'item')}{groups}, "
             f"{pluralize(self.n_features, 'feature')} ({features}), {self.n_same} same and "
             f"{self.n_different} different pairs; rates of test pairs with 95% intervals, "
-            f"{self.n_repeats}×{self.n_folds} splits with no {parts[:-1]} in both parts"
+            f"{self.n_repeats}×{self.n_folds} splits with no {self._unit} in both parts"
         )
+
+    @property
+    def _unit(self) -> str:
+        """What is drawn: an item, or with groups a subject."""
+        return "item" if self.n_groups is None else "subject"
 
     def _notes_on_data(self) -> list[str]:
         notes = notes_on_table(self.id_columns, self.n_copies, self.n_items)
@@ -187,9 +192,10 @@ class PairComparison(Report):
                 f"{n_pairs - self.n_tested} of {n_pairs} pairs were never tested, since their two "
                 "items were always in different parts; more repeats would test more."
             )
-        if any(row.degrees_of_freedom < _FEW_DEGREES_OF_FREEDOM for row in self.rows):
+        if any(row.degrees_of_freedom < FEW_DEGREES_OF_FREEDOM for row in self.rows):
             notes.append(
-                "Some differences rest on fewer than 8 items: their bounds may be too narrow."
+                f"Some differences rest on fewer than {FEW_DEGREES_OF_FREEDOM} {self._unit}s: "
+                "their bounds may be too narrow."
             )
         return notes
 

@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from likewise._runtime.arrays import Array, BoolArray, FloatArray, IndexArray
 from likewise._runtime.validation import check_row_numbers, check_same_flags
-from likewise.metric import row_norms
+from likewise.evaluation._pair_distances import pair_distances
 from likewise.statistics import verification_curve
+from likewise.statistics._pair_units import check_groups
+
+
+def _estimator_has(method: str, missing: str) -> Callable[[PairTask], bool]:
+    """Return a check for `available_if` that says what the estimator is missing."""
+
+    def check(task: PairTask) -> bool:
+        estimator = getattr(task, "estimator_", task.estimator)
+        if not hasattr(estimator, method):
+            raise AttributeError(
+                f"{type(estimator).__name__} has no {missing}: put it into a PairClassifier."
+            )
+        return True
+
+    return check
 
 
 class PairTask(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -30,6 +48,9 @@ class PairTask(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         such as `Euclidean`, is fitted to the rows of the pairs.
     X : array-like or sparse matrix of shape (n_items, n_features)
         The rows that pairs refer to. It is shared, not copied, by clones.
+    groups : array-like of shape (n_items,), optional
+        The subject of each row, for a `fit_pairs` that takes them, as that of `PairClassifier`
+        does. Split by `GroupPairSplit` with the same groups.
 
     Attributes
     ----------
@@ -54,12 +75,13 @@ class PairTask(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ({'estimator__shrinkage': 0.5}, True)
     """
 
-    def __init__(self, estimator: Any, X: Any) -> None:
+    def __init__(self, estimator: Any, X: Any, *, groups: ArrayLike | None = None) -> None:
         self.estimator = estimator
         self.X = X
+        self.groups = groups
 
     def __sklearn_clone__(self) -> PairTask:
-        return type(self)(clone(self.estimator), self.X)
+        return type(self)(clone(self.estimator), self.X, groups=self.groups)
 
     def fit(self, pairs: ArrayLike, same: ArrayLike) -> Self:
         """Fit the estimator to pairs, and to their rows alone.
@@ -77,10 +99,15 @@ class PairTask(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         index = self._index(pairs)
         flags = check_same_flags(same, len(index))
+        n_items = np.shape(self.X)[0]
+        groups = None if self.groups is None else check_groups(self.groups, n_items)
         rows, numbered = np.unique(index, return_inverse=True)
         estimator = clone(self.estimator)
         if hasattr(estimator, "fit_pairs"):
-            estimator.fit_pairs(self._rows(rows), numbered.reshape(index.shape), flags)
+            subjects = {}
+            if groups is not None and "groups" in inspect.signature(estimator.fit_pairs).parameters:
+                subjects["groups"] = groups[rows]
+            estimator.fit_pairs(self._rows(rows), numbered.reshape(index.shape), flags, **subjects)
         elif not estimator.__sklearn_tags__().target_tags.required:
             estimator.fit(self._rows(rows))
         else:
@@ -105,14 +132,10 @@ class PairTask(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Large is *same*.
         """
         first, second = self._sides(pairs)
-        if hasattr(self.estimator_, "pair_distance"):
-            distances = self.estimator_.pair_distance(first, second)
-        else:
-            transform = self.estimator_.transform
-            distances = row_norms(transform(first) - transform(second))
-        threshold = getattr(self.estimator_, "threshold_", 0.0)
-        return np.asarray(threshold - distances, dtype=np.float64)
+        threshold = float(getattr(self.estimator_, "threshold_", 0.0))
+        return threshold - pair_distances(self.estimator_, first, second)
 
+    @available_if(_estimator_has("predict_pairs", "threshold to decide pairs by"))  # type: ignore[untyped-decorator]
     def predict(self, pairs: ArrayLike) -> BoolArray:
         """Return which pairs are *same*, by the threshold of the estimator.
 
@@ -126,13 +149,9 @@ class PairTask(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         array of bool of shape (n_pairs,)
         """
         first, second = self._sides(pairs)
-        if not hasattr(self.estimator_, "predict_pairs"):
-            raise AttributeError(
-                f"{type(self.estimator_).__name__} has no threshold to decide pairs by: put it "
-                "into a PairClassifier."
-            )
         return np.asarray(self.estimator_.predict_pairs(first, second), dtype=np.bool_)
 
+    @available_if(_estimator_has("predict_proba_pairs", "probabilities of pairs"))  # type: ignore[untyped-decorator]
     def predict_proba(self, pairs: ArrayLike) -> FloatArray:
         """Return the probabilities that pairs are different and *same*, of a `PairClassifier`.
 
@@ -146,11 +165,6 @@ class PairTask(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         array of shape (n_pairs, 2)
         """
         first, second = self._sides(pairs)
-        if not hasattr(self.estimator_, "predict_proba_pairs"):
-            raise AttributeError(
-                f"{type(self.estimator_).__name__} has no probabilities of pairs: put it into a "
-                "PairClassifier."
-            )
         return np.asarray(self.estimator_.predict_proba_pairs(first, second))
 
     def score(self, pairs: ArrayLike, same: ArrayLike) -> float:

@@ -14,7 +14,7 @@ from likewise import _files
 from likewise._runtime.arrays import BoolArray, FloatArray
 from likewise._runtime.invariants import require, require_array, require_number
 
-# Below so many pairs of either kind an isotonic regression follows single pairs.
+# With fewer pairs of either kind, an isotonic regression would follow single pairs.
 MIN_ISOTONIC_PAIRS = 1000
 
 

@@ -19,8 +19,9 @@ from likewise._runtime.validation import (
     encode_labels,
     strictly_between,
 )
-from likewise.base import Learner
-from likewise.base.metric_learner import transform_centred
+from likewise.base import Learner, PairExplanation
+from likewise.base.metric_learner import linear_components, transform_centred
+from likewise.base.pair_explanation import check_row, explain_difference, explained_names
 from likewise.constraints import Pairs, as_pairs
 from likewise.metric import row_norms
 from likewise.pair_classifier._calibration import Calibration
@@ -35,6 +36,7 @@ SHARE = strictly_between(0, 1)
 class PairDecisions(Learner):
     """Base of an estimator with a metric, a threshold on its distance, and probabilities."""
 
+    metric: Any
     target: str
     prevalence: float | None
     max_pairs: int
@@ -62,12 +64,11 @@ class PairDecisions(Learner):
             Large is different.
         """
         check_is_fitted(self)
-        first = check_rows(self, A, reset=False, name="A")
-        second = check_rows(self, B, reset=False, name="B")
+        first, second = self._check_new(A, "A"), self._check_new(B, "B")
         if len(first) != len(second):
             raise ValueError(
                 f"A has {len(first)} rows and B has {len(second)}, but both sides of the pairs "
-                "need as many."
+                "must have the same number of rows."
             )
         return row_norms(self._map(first) - self._map(second)).astype(np.float64)
 
@@ -123,6 +124,29 @@ class PairDecisions(Learner):
         check_parameters("predict_proba_pairs", {"prevalence": share}, {"prevalence": SHARE})
         probability = self._calibration.probability(distances, share)
         return np.column_stack([1 - probability, probability])
+
+    def explain_pair(self, a: TableLike, b: TableLike) -> PairExplanation:
+        """Split the squared distance of two rows over directions and features.
+
+        Only the Euclidean distance and linear metrics of this library can be explained; others
+        raise an error.
+
+        Parameters
+        ----------
+        a, b : array-like of shape (n_features,), or a table of one row
+            The two rows.
+
+        Returns
+        -------
+        PairExplanation
+            Its threshold is `threshold_`.
+        """
+        check_is_fitted(self)
+        components = self._components()
+        first, second = check_row(a, "a", self._check_new), check_row(b, "b", self._check_new)
+        return explain_difference(
+            components, first - second, explained_names(self), float(self.threshold_)
+        )
 
     def score(self, X: TableLike, y: ArrayLike) -> float:
         """Return the balanced accuracy on pairs of labelled rows.
@@ -184,6 +208,21 @@ class PairDecisions(Learner):
                 "first, are needed."
             )
         return low, high
+
+    def _check_new(self, X: TableLike, name: str) -> Array:
+        return np.asarray(check_rows(self, X, reset=False, name=name))
+
+    def _components(self) -> Array:
+        """Return L of a linear metric, or raise an AttributeError."""
+        if self.metric_ is None and not self._normalized:
+            return np.eye(self.n_features_in_)
+        components = None if self._normalized else linear_components(self.metric_)
+        if components is None:
+            raise AttributeError(
+                f"metric={quote(self.metric)} is not a linear metric of likewise, but explain_pair "
+                "needs one, or the Euclidean distance."
+            )
+        return components
 
     def _map(self, X: Array) -> Array:
         """Map rows to where the Euclidean distance is that of the metric."""

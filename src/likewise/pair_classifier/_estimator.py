@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from likewise._metric_parameter import METRIC_RULE, fresh_metric
 from likewise._numerics.centring import robust_centre
@@ -55,7 +56,8 @@ class PairClassifier(PairDecisions):
         The metric to learn, or its name in any case, such as "itml"; None is the Euclidean
         distance, and "cosine" that of rows scaled to length 1. With these two, and with a metric
         in scikit-learn's ``FrozenEstimator``, nothing is learned, and all items serve for the
-        threshold. `fit_pairs` needs a metric with that method.
+        threshold. The items given must then be others than those that the frozen metric was learned
+        from. `fit_pairs` needs a metric with that method.
     target : str
         What the threshold is for: "eer", "accuracy", "fmr<=0.001", "fnmr<=0.05", "recall>=0.95" or
         "precision>=0.99", with a rate of your choice; see `likewise.statistics.choose_threshold`.
@@ -73,7 +75,7 @@ class PairClassifier(PairDecisions):
         Whether the metric is learned again from all items, after the threshold was found. It then
         is a different metric from that of the promise.
     max_pairs : int
-        From labelled rows, at most so many pairs are made, at random.
+        At most this number of pairs is drawn at random from labelled rows.
     random_state : int, optional
         Decides the split, and all other draws; the metric has its own.
 
@@ -184,7 +186,6 @@ class PairClassifier(PairDecisions):
             The fitted classifier.
         """
         X, codes, classes = check_labelled(self, X, y)
-        self._check_target()
         subjects = None if groups is None else check_groups(groups, len(X))
         seed, learner = self._seed(), self._learner()
         share = 1.0 if learner is None else self.validation_fraction
@@ -227,7 +228,6 @@ class PairClassifier(PairDecisions):
             The fitted classifier.
         """
         X = check_rows(self, X, reset=True)
-        self._check_target()
         judged = as_pairs(pairs, same, len(X))
         require_both_kinds(judged.same)
         subjects = None if groups is None else check_groups(groups, len(X))
@@ -261,6 +261,7 @@ class PairClassifier(PairDecisions):
             metric = learn(parts.metric_rows, parts.metric_pairs)
         elif isinstance(self.metric, FrozenEstimator):
             metric = self.metric
+            note += " The metric is taken as given: it must not have been learned from these items."
         else:
             metric = fresh_metric(self.metric).fit(X) if self._has_metric() else None  # Euclidean
         self._normalized = isinstance(self.metric, str) and self.metric == "cosine"
@@ -309,8 +310,14 @@ class PairClassifier(PairDecisions):
         )
         return GuaranteeError(message, error.needed_pairs, error.needed_items)
 
-    def _check_target(self) -> None:
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
         check_prevalence(parse_target(self.target), self.prevalence)
+        if isinstance(self.metric, FrozenEstimator):
+            check_is_fitted(
+                self.metric.estimator,
+                msg="metric is a frozen %(name)s that is not fitted, but a fitted one is needed.",
+            )
 
     def _has_metric(self) -> bool:
         return self.metric is not None and not (

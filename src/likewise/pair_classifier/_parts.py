@@ -46,7 +46,8 @@ def split_labelled(
     The share of the rows (or subjects) for the threshold may be 1, if there is nothing to learn.
     """
     if share == 1:
-        return _labelled_parts(codes, np.ones(len(codes), dtype=np.bool_), max_pairs, seed)
+        everything = np.ones(len(codes), dtype=np.bool_)
+        return _labelled_parts(codes, everything, groups, max_pairs, seed)
     rng = np.random.default_rng(seed)
     units = np.arange(len(codes)) if groups is None else groups
     order = rng.permutation(int(units.max()) + 1)
@@ -62,7 +63,7 @@ def split_labelled(
     edges = np.floor(np.arange(len(order) + 1) * share + rng.random())
     held = np.empty(len(order), dtype=np.bool_)
     held[order] = np.diff(edges) > 0
-    return _labelled_parts(codes, held[units], max_pairs, seed)
+    return _labelled_parts(codes, held[units], groups, max_pairs, seed)
 
 
 def split_pairs(
@@ -94,7 +95,9 @@ def split_pairs(
     )
 
 
-def _labelled_parts(codes: IndexArray, held: BoolArray, max_pairs: int, seed: int) -> Parts:
+def _labelled_parts(
+    codes: IndexArray, held: BoolArray, groups: IndexArray | None, max_pairs: int, seed: int
+) -> Parts:
     rows = np.flatnonzero(held)
     learned = np.arange(len(codes)) if held.all() else np.flatnonzero(~held)
     if len(np.unique(codes[learned])) < 2:
@@ -102,11 +105,10 @@ def _labelled_parts(codes: IndexArray, held: BoolArray, max_pairs: int, seed: in
             f"y has too few rows to split: the {len(learned)} rows for the metric are of one class."
         )
     pairs = pairs_of_rows(codes[rows], max_pairs, seed)
-    _require_both_kinds(
-        pairs.same,
-        "the threshold",
-        "y has too few rows of each class; groups=y splits classes as a whole",
-    )
+    why = "y has too few rows of each class; groups=y splits classes as a whole"
+    if groups is not None:
+        why = "their subjects have no two rows of the same class, or rows of one class only"
+    _require_both_kinds(pairs.same, "the threshold", why)
     return Parts(learned, None, Pairs(rows[pairs.index], pairs.same), 0)
 
 

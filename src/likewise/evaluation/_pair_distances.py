@@ -1,0 +1,20 @@
+"""Distances of pairs, by any fitted estimator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from likewise._runtime.arrays import FloatArray
+from likewise.metric import row_norms
+
+
+def pair_distances(estimator: Any, A: Any, B: Any) -> FloatArray:
+    """Return `pair_distance` of an estimator, else the Euclidean distance after its `transform`."""
+    if hasattr(estimator, "pair_distance"):
+        return np.asarray(estimator.pair_distance(A, B), dtype=np.float64)
+    left, right = estimator.transform(A), estimator.transform(B)
+    difference = left - right if sp.issparse(left) else np.asarray(left) - np.asarray(right)
+    return row_norms(difference).astype(np.float64)
