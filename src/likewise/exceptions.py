@@ -30,11 +30,11 @@ class GuaranteeError(ValueError):
 
     Attributes
     ----------
-    needed_pairs, needed_items : int
-        About how many pairs, and items in them, would do.
+    needed_pairs, needed_items : int or None
+        About how many pairs, and items in them, would do; None where more would not help.
     """
 
-    def __init__(self, message: str, needed_pairs: int, needed_items: int) -> None:
+    def __init__(self, message: str, needed_pairs: int | None, needed_items: int | None) -> None:
         super().__init__(message, needed_pairs, needed_items)
         self.needed_pairs = needed_pairs
         self.needed_items = needed_items

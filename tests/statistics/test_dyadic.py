@@ -57,7 +57,7 @@ def test_the_whole_curve_is_the_double_sum_at_every_number_of_errors(drawn):
         return
     n_pairs = len(items)
     numbers = np.arange(1, n_pairs)
-    variance, freedom = RateVariances(touched).at(numbers)
+    variance, freedom = RateVariances(touched, np.arange(n_pairs)).at(numbers)
     for k in numbers:
         residual = n_pairs * (np.arange(n_pairs) < k) - k  # whole numbers, so that zeros are zeros
         expected = brute_force_variance(residual.tolist(), touched) / n_pairs**4

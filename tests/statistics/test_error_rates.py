@@ -84,11 +84,14 @@ def test_the_approximate_bounds_are_korn_and_graubards(scored, grouped):
 
 def test_exact_bounds_are_those_of_disjoint_pairs(scored):
     distances, same, items, y = scored
-    rates = error_rates(distances, same, 2.0, items=items, guarantee="exact")
-    assert rates.effective_pairs == (20, 20)
+    rates = error_rates(distances, same, 2.0, items=items, guarantee="exact", random_state=3)
+    # Drawn from the pairs as they are given, not from the sorted ones.
     chosen = disjoint_pairs(items[~same], np.random.default_rng(3))
-    assert chosen.sum() == 20
-    assert len(np.unique(items[~same][chosen])) == 40
+    n_chosen = int(chosen.sum())
+    assert len(np.unique(items[~same][chosen])) == 2 * n_chosen
+    assert rates.effective_pairs == (n_chosen, 20)
+    n_errors = int((distances[~same][chosen] <= 2.0).sum())
+    assert rates.fmr_upper == pytest.approx(clopper_pearson(n_errors, n_chosen, 0.95)[1])
     grouped = error_rates(distances, same, 2.0, items=items, groups=y, guarantee="exact")
     assert grouped.effective_pairs == (5, 10), "one pair of two subjects, one within each subject"
     assert grouped.fmr_upper > rates.fmr_upper
@@ -156,8 +159,8 @@ def coverage(rho, subjects, clusters, guarantee="approximate", fmr=0.01):
     for number in range(N_POPULATIONS):
         scores = simulate_scores(np.random.default_rng([number, 9]), subjects, pairs, rho)
         wrong = scores <= scipy.stats.norm.ppf(fmr)
-        units = clusters[pairs][np.argsort(~wrong, kind="stable")]
-        bounds = rate_bounds(RateVariances(units), len(pairs), np.array([wrong.sum()]), guarantee)
+        variances = RateVariances(clusters[pairs], np.argsort(~wrong, kind="stable"))
+        bounds = rate_bounds(variances, len(pairs), np.array([wrong.sum()]), guarantee)
         covered += bounds.upper(0.95)[0] >= fmr
     return covered / N_POPULATIONS
 
@@ -181,6 +184,23 @@ def test_subjects_are_what_the_bound_is_clustered_by():
     by_item = coverage(0.5, subjects, np.arange(200))
     assert by_subject > 0.92 - 0.055
     assert by_item < by_subject - 0.05
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_exact_bounds_hold_for_every_fixed_random_state(seed):
+    items, n_populations, covered = all_pairs(60), 250, 0
+    distances, same = np.empty(len(items) + 1), np.arange(len(items) + 1) == len(items)
+    with_same = np.r_[items, [[0, 1]]]
+    threshold = scipy.stats.norm.ppf(0.2)
+    for number in range(n_populations):
+        rng = np.random.default_rng([number, 4])
+        distances[:-1] = simulate_scores(rng, np.arange(60), items, 0.3)
+        distances[-1] = -9.0
+        rates = error_rates(
+            distances, same, threshold, items=with_same, guarantee="exact", random_state=seed
+        )
+        covered += rates.fmr_upper >= 0.2
+    assert covered / n_populations >= 0.93
 
 
 def test_few_degrees_of_freedom_cause_a_warning():
@@ -215,10 +235,23 @@ def test_pairs_needed(errors, expected):
         ({"same": [False] * 3}, "same has 0 same and 3 different pairs"),
         ({"same": [1, 0]}, r"same has shape \(2,\), but 3 pairs"),
         ({"threshold": np.nan}, "threshold is nan, but a finite number"),
+        ({"threshold": "a"}, "threshold is 'a', but a finite number"),
+        ({"threshold": None}, "threshold is None, but a finite number"),
         ({"items": [[0, 1], [1, 2]]}, r"items has shape \(2, 2\), but \(3, 2\)"),
         ({"items": [[0, 1], [1, 1], [1, 2]]}, r"items\[1\] pairs item 1 with itself"),
         ({"groups": [0, 1, 2]}, "groups is given, but items"),
+        ({"items": [["a", None], ["b", "c"], ["a", "c"]]}, "items holds None, but no value may"),
+        ({"items": np.array([["a", "b"], ["b", np.nan], ["a", "c"]], object)}, "items holds nan"),
         ({"items": [[0, 1], [1, 2], [0, 2]], "groups": [0, 1]}, "items must be positions"),
+        ({"items": [[0, 1], [1, 2], [0, 2]], "groups": 5}, r"groups has shape \(\), but one subj"),
+        (
+            {"items": [[0, 1], [1, 2], [0, 2]], "groups": ["a", None, "b"]},
+            "groups holds None, but no value may be missing",
+        ),
+        (
+            {"items": [[0, 1], [1, 2], [0, 2]], "groups": np.array(["a", "b", np.nan], object)},
+            "groups holds nan, but no value may be missing",
+        ),
         ({"confidence": 1.0}, "confidence=1.0 is not allowed: error_rates needs"),
         ({"guarantee": "sure"}, "guarantee='sure' is not allowed"),
     ],

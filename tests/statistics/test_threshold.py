@@ -2,6 +2,7 @@
 
 import time
 import tracemalloc
+import warnings
 
 import numpy as np
 import pytest
@@ -130,6 +131,24 @@ def test_sums_over_units_are_the_double_sum():
     assert variance_by_sums(influence, units)[0] == pytest.approx(expected)
 
 
+def test_few_degrees_of_freedom_of_equal_errors_cause_a_warning(scored):
+    distances, same, items, y = scored
+    with pytest.warns(UserWarning, match="Few subjects cause most of the errors"):
+        chosen = choose_threshold(
+            distances, same, "eer", items=items, groups=y % 6, guarantee="exact"
+        )
+    assert chosen.rule == "approximate"
+
+
+def test_without_errors_equal_errors_cause_no_warning():
+    items = all_pairs(60)
+    same = np.random.default_rng(0).random(len(items)) < 0.3
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        chosen = choose_threshold(1.0 * ~same, same, "eer", items=items)
+    assert chosen.fmr == chosen.fnmr == 0
+
+
 @pytest.mark.parametrize(("prevalence", "share"), [(None, 0.5), (0.02, 0.02)])
 def test_the_best_accuracy(scored, prevalence, share):
     distances, same, items, _ = scored
@@ -199,6 +218,51 @@ def test_a_promise_that_cannot_be_kept_is_refused(scored, guarantee, target):
     assert caught.value.needed_items > 150
     assert caught.value.needed_pairs > 1000
     assert f"about {caught.value.needed_pairs} such pairs of" in str(caught.value)
+
+
+@pytest.mark.parametrize("guarantee", ["approximate", "exact", "bootstrap"])
+def test_more_pairs_are_not_asked_for_where_the_distances_cannot_do(guarantee):
+    # Of the different pairs, 20 % are as close as pairs can be.
+    distances = np.repeat([0.0, 1.0, 0.0, 1.0], [200, 800, 90, 10])
+    same = np.arange(1100) >= 1000
+    with pytest.raises(
+        GuaranteeError,
+        match=r"from 1000 different pairs of 2200 items: already 20% of the different pairs have "
+        r"the smallest distance, so no threshold keeps it; more pairs would not help\.$",
+    ) as caught:
+        choose_threshold(distances, same, "fmr<=0.1", guarantee=guarantee)
+    assert (caught.value.needed_pairs, caught.value.needed_items) == (None, None)
+    # At 0 the precision is 0.5 * 0.9 / (0.5 * 0.9 + 0.5 * 0.2), at 1 it is a half.
+    with pytest.raises(
+        GuaranteeError,
+        match=rf"the highest precision seen at any threshold is {90 / 1.1:.6g}%; a better metric "
+        r"is needed, not more pairs\.$",
+    ) as caught:
+        choose_threshold(distances, same, "precision>=0.95", prevalence=0.5, guarantee=guarantee)
+    assert (caught.value.needed_pairs, caught.value.needed_items) == (None, None)
+    # A same pair that is closer than all of them has an FMR of 0.
+    with pytest.raises(GuaranteeError, match=r"such pairs of \d+ items would do"):
+        choose_threshold(np.r_[distances, -1.0], np.r_[same, True], "fmr<=0.0001")
+
+
+@pytest.mark.parametrize("target", ["fmr<=0.001", "precision>=0.99"])
+def test_more_pairs_are_asked_for_where_one_different_pair_is_closest(target):
+    distances = np.arange(40.0)
+    same = (distances > 0) & (distances < 30)
+    with pytest.raises(GuaranteeError, match=r"such pairs of \d+ items would do"):
+        choose_threshold(distances, same, target, prevalence=0.5)
+
+
+def test_items_that_are_needed_are_counted_by_subject():
+    rng = np.random.default_rng(0)
+    y = np.arange(60) // 10
+    items = all_pairs(60)
+    same = y[items[:, 0]] == y[items[:, 1]]
+    distances = rng.random(len(items)) + ~same + 3 * rng.random(6)[y[items[:, 0]]]
+    with pytest.raises(GuaranteeError) as caught:
+        choose_threshold(distances, same, "fnmr<=0.01", items=items, groups=y)
+    # 299 subjects, each with one pair that is no error, and with 10 items.
+    assert caught.value.needed_items == 3000
 
 
 def test_so_many_items_as_were_said_to_be_needed_do():

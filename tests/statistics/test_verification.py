@@ -101,7 +101,7 @@ def test_cases_known_by_heart(distance, same, eer, auc):
         ([], [], "same has 0 same and 0 different pairs"),
         ([1.0, np.nan], [True, False], "distance must be finite"),
         ([1.0, 2.0], [True], r"same has shape \(1,\), but 2 pairs need"),
-        ([[1.0], [2.0]], [[True], [False]], "one distance a pair"),
+        ([[1.0], [2.0]], [[True], [False]], "one distance per pair"),
         ([1.0, 2.0], [1, 2], "same holds 2, but only True/False"),
     ],
 )
@@ -143,9 +143,18 @@ def test_the_band_has_the_intervals_of_every_threshold(guarantee):
                 guarantee=guarantee,
             )
         found = [band.fmr_lower[k], band.fmr_upper[k], band.fnmr_lower[k], band.fnmr_upper[k]]
-        if guarantee == "approximate":
-            assert found == pytest.approx([*rates.fmr_interval, *rates.fnmr_interval])
-        # Which disjoint pairs are drawn depends on the order of the pairs.
-        assert found[0] <= found[1]
-        assert found[2] <= found[3]
+        assert found == pytest.approx([*rates.fmr_interval, *rates.fnmr_interval])
     assert verification_curve(distance, same).band is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"items": [[0, 1]]}, r"items has shape \(1, 2\), but \(3, 2\) is needed"),
+        ({"groups": [0, 1, 2]}, "groups is given, but items"),
+        ({"items": [[0, 1], [1, 2], [0, 2]], "groups": 5}, r"groups has shape \(\)"),
+    ],
+)
+def test_items_and_groups_are_checked_without_a_confidence(changes, message):
+    with pytest.raises(ValueError, match=message):
+        verification_curve([0.1, 0.2, 0.3], [True, False, False], **changes)

@@ -302,7 +302,7 @@ class PairClassifier(PairDecisions):
 
     def _explained(self, error: GuaranteeError, is_split: bool) -> GuaranteeError:
         """Add to an error what it means for all items, of which some are for the metric."""
-        if not is_split:
+        if not is_split or error.needed_items is None:
             return error
         message = (
             f"{error} These are the items that the metric is not learned from: "

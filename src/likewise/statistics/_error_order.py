@@ -24,7 +24,8 @@ class ErrorOrder:
         Of all pairs.
     same : array of bool of shape (n_pairs,)
     units : array of shape (n_pairs, 2) or None
-        Of all pairs; None if they are independent.
+        Of all pairs, in an order that does not depend on the distances; None if they are
+        independent.
 
     Attributes
     ----------
@@ -43,9 +44,10 @@ class ErrorOrder:
     ) -> None:
         self.rising = kind == "different"
         chosen = np.flatnonzero(same != self.rising)
-        order = chosen[np.argsort(distances[chosen] * (1 if self.rising else -1), kind="stable")]
-        self.distances = distances[order]
-        self.variances = None if units is None else RateVariances(units[order])
+        of_kind = distances[chosen]
+        order = np.argsort(of_kind if self.rising else -of_kind, kind="stable")
+        self.distances = of_kind[order]
+        self.variances = None if units is None else RateVariances(units[chosen], order)
 
     def __len__(self) -> int:
         return len(self.distances)

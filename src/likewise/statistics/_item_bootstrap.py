@@ -25,7 +25,7 @@ def bootstrap_rates(
     units : array of shape (n_pairs, 2)
         The units of the pairs, in the order in which they become errors.
     n_errors : array of int of shape (n_rates,)
-        The rates wanted: those when so many of the first pairs are errors.
+        The rates wanted: those when the first `n_errors` of the pairs are errors.
     random_state : int
         Decides the draws.
     n_replicates : int

@@ -18,7 +18,7 @@ def check_scored_pairs(
     """Return finite distances and flags, of which both kinds are needed."""
     values = as_float_array(distances, name)
     if values.ndim != 1:
-        raise ValueError(f"{name} has shape {values.shape}, but one distance a pair is needed.")
+        raise ValueError(f"{name} has shape {values.shape}, but one distance per pair is needed.")
     if not np.isfinite(values).all():
         raise ValueError(f"{name} must be finite, but it has NaN or infinite values.")
     flags = check_same_flags(same, len(values))
@@ -49,6 +49,7 @@ def check_items(items: Any, n_pairs: int | None = None, name: str = "items") -> 
     if ids.dtype.kind == "f":
         raise ValueError(f"{name} holds {ids.dtype} values, but ids must be integers or text.")
     if ids.dtype.kind not in "iu":
+        _refuse_missing(ids.ravel(), name)
         ids = ids.astype(str)
     repeated = np.flatnonzero(ids[:, 0] == ids[:, 1])
     if len(repeated):
@@ -70,6 +71,7 @@ def check_groups(groups: ArrayLike, n_items: int, name: str = "groups") -> Index
     if given.dtype.kind == "f" and not np.isfinite(given).all():
         raise ValueError(f"{name} must be finite, but it has NaN or infinite values.")
     if given.dtype.kind == "O":
+        _refuse_missing(given, name)
         given = given.astype(str)
     return np.unique(given, return_inverse=True)[1].astype(np.int64)
 
@@ -84,7 +86,10 @@ def units_of_pairs(
     ids = check_items(items, n_pairs)
     if groups is None:
         return _codes(ids)
-    subjects = check_groups(groups, len(np.asarray(groups)))
+    shape = np.shape(groups)
+    if len(shape) != 1:
+        raise ValueError(f"groups has shape {shape}, but one subject per item is needed.")
+    subjects = check_groups(groups, shape[0])
     outside = ids[(ids < 0) | (ids >= len(subjects))] if ids.dtype.kind in "iu" else ids.ravel()
     if len(outside):
         raise ValueError(
@@ -98,6 +103,16 @@ def units_of_pairs(
 def count_items(items: Any) -> int:
     """Return the number of different items in pairs."""
     return int(np.count_nonzero(np.bincount(_codes(check_items(items)).ravel())))
+
+
+def _refuse_missing(values: Any, name: str) -> None:
+    """Raise an error if a value is None, NaN or another that does not equal itself."""
+    if values.dtype.kind != "O":
+        return
+    for value in values:
+        equal = value == value  # not a truth value for pandas.NA
+        if value is None or not isinstance(equal, bool | np.bool_) or not equal:
+            raise ValueError(f"{name} holds {quote(value)}, but no value may be missing.")
 
 
 def _codes(ids: Any) -> IndexArray:

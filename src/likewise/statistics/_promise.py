@@ -12,7 +12,7 @@ from likewise.statistics._error_order import ErrorOrder
 from likewise.statistics._rate_bounds import Guarantee, rate_bounds
 from likewise.statistics._scored_pairs import ScoredPairs
 from likewise.statistics._target import Target
-from likewise.statistics._threshold_walk import MIN_ERRORS
+from likewise.statistics._threshold_walk import MIN_ERRORS, precision_at
 from likewise.statistics.error_rates import pairs_needed
 
 _RULES = {
@@ -57,21 +57,54 @@ def refusal(
     prevalence: float | None,
     confidence: float,
 ) -> GuaranteeError:
-    """Return the error that says how many pairs and items would be needed."""
+    """Return the error that says how many pairs and items would do, or that none would."""
     kind, rate = pairs.different_pairs, target.rate
     if target.name == "fnmr":
         kind = pairs.same_pairs
     if target.name == "precision" and prevalence is not None:
         # The false match rate of the target if half of the same pairs are accepted.
         rate = min(0.5, 0.5 * prevalence / (1 - prevalence) * (1 / target.rate - 1))
+    refused = (
+        f"target={quote(target.text)} cannot be promised with {percent(confidence)} confidence "
+        f"from {len(kind)} {'different' if kind.rising else 'same'} pairs of {pairs.n_items} items"
+    )
+    reason = _out_of_reach(target, pairs, prevalence)
+    if reason is not None:
+        return GuaranteeError(f"{refused}: {reason}.", None, None)
     needed_pairs, needed_items = _needed(kind, pairs.n_items, rate, confidence)
     return GuaranteeError(
-        f"target={quote(target.text)} cannot be promised with {percent(confidence)} confidence "
-        f"from {len(kind)} {'different' if kind.rising else 'same'} pairs of {pairs.n_items} "
-        f"items: about {needed_pairs} such pairs of {needed_items} items would do.",
+        f"{refused}: about {needed_pairs} such pairs of {needed_items} items would do.",
         needed_pairs,
         needed_items,
     )
+
+
+def _out_of_reach(target: Target, pairs: ScoredPairs, prevalence: float | None) -> str | None:
+    """Return why more pairs would not help, or None if they might.
+
+    One of the different pairs may be close by chance, and is not held against the metric.
+    """
+    different, same = pairs.different_pairs, pairs.same_pairs
+    if target.name == "fmr":
+        n_errors = different.count(pairs.distances.min(keepdims=True))[0]
+        if n_errors - 1 > target.rate * len(different):
+            return (
+                f"already {percent(n_errors / len(different))} of the different pairs have the "
+                "smallest distance, so no threshold keeps it; more pairs would not help"
+            )
+    if target.name == "precision" and prevalence is not None:
+        thresholds = np.unique(pairs.distances)
+        n_errors, fnmr = different.count(thresholds), same.count(thresholds) / len(same)
+        seen, possible = (
+            precision_at(number / len(different), fnmr, (1 - prevalence) / prevalence).max()
+            for number in (n_errors, np.maximum(n_errors - 1, 0))
+        )
+        if possible < target.rate:
+            return (
+                f"the highest precision seen at any threshold is {percent(seen)}; a better "
+                "metric is needed, not more pairs"
+            )
+    return None
 
 
 def _needed(kind: ErrorOrder, n_items: int, rate: float, confidence: float) -> tuple[int, int]:
@@ -85,9 +118,21 @@ def _needed(kind: ErrorOrder, n_items: int, rate: float, confidence: float) -> t
     wanted = pairs_needed(rate, confidence, MIN_ERRORS)
     disjoint = pairs_needed(rate, confidence)
     factor = max(wanted / max(effective, 1e-9), 1.0 + 1 / n_items)
-    items = min(n_items * factor, max(2 * disjoint, n_items + 1))
+    most = disjoint * _items_per_disjoint_pair(kind, n_items)
+    items = min(n_items * factor, max(most, n_items + 1))
     pairs = max(len(kind) * items / n_items, min(wanted, items / 2))
     return _round_up(pairs), _round_up(items)
+
+
+def _items_per_disjoint_pair(kind: ErrorOrder, n_items: int) -> float:
+    """Return how many items it takes for one more disjoint pair.
+
+    A pair uses up two units, or the one subject that it lies within, with all their items.
+    """
+    if kind.variances is None:
+        return 2.0
+    within = (kind.variances.units[:, 0] == kind.variances.units[:, 1]).all()
+    return (1 if within else 2) * n_items / kind.variances.n_units
 
 
 def _round_up(number: float) -> int:

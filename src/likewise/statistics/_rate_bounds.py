@@ -9,7 +9,6 @@ import numpy as np
 import scipy.special
 
 from likewise._runtime.arrays import FloatArray, IndexArray
-from likewise.statistics._disjoint_pairs import disjoint_pairs
 from likewise.statistics._item_bootstrap import bootstrap_rates
 from likewise.statistics._rate_variances import RateVariances
 
@@ -122,13 +121,12 @@ def rate_bounds(
     guarantee: Guarantee,
     random_state: int = 0,
 ) -> RateBounds:
-    """Return the bounds of the rate when the first 1, 2, … of the pairs are errors.
+    """Return the bounds of the rate when the first `n_errors` of the pairs are errors.
 
     Parameters
     ----------
     variances : RateVariances or None
-        With the units of the pairs in the order in which they become errors. None if all pairs are
-        independent.
+        Of the pairs in the order in which they become errors. None if all pairs are independent.
     n_pairs : int
     n_errors : array of int
         The numbers of errors at which bounds are wanted.
@@ -139,7 +137,7 @@ def rate_bounds(
     if variances is None or variances.independent:
         return independent_bounds(n_errors, n_pairs)
     if guarantee == "exact":
-        return _of_disjoint_pairs(variances.units, n_errors, random_state)
+        return _of_disjoint_pairs(variances, n_errors, random_state)
     approximate = _of_dyadic_variance(variances, n_errors, random_state)
     if guarantee == "approximate":
         return approximate
@@ -156,9 +154,9 @@ def independent_bounds(n_errors: IndexArray, n_pairs: int) -> BinomialBounds:
 
 
 def _of_disjoint_pairs(
-    units: IndexArray, n_errors: IndexArray, random_state: int
+    variances: RateVariances, n_errors: IndexArray, random_state: int
 ) -> BinomialBounds:
-    chosen = disjoint_pairs(units, np.random.default_rng(random_state))
+    chosen = variances.disjoint(random_state)
     return independent_bounds(np.concatenate([[0], np.cumsum(chosen)])[n_errors], int(chosen.sum()))
 
 
@@ -170,7 +168,7 @@ def _of_dyadic_variance(
     bounds = independent_bounds(n_errors, n_pairs)
     constant = (n_errors == 0) | (n_errors == n_pairs)
     if constant.any():
-        exact = _of_disjoint_pairs(variances.units, n_errors[constant], random_state)
+        exact = _of_disjoint_pairs(variances, n_errors[constant], random_state)
         bounds.effective_pairs[constant] = exact.effective_pairs
     if not constant.all():
         rate = bounds.rate[~constant]

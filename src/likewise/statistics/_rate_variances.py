@@ -8,7 +8,8 @@ from math import comb
 import numpy as np
 import scipy.sparse as sp
 
-from likewise._runtime.arrays import FloatArray, IndexArray
+from likewise._runtime.arrays import BoolArray, FloatArray, IndexArray
+from likewise.statistics._disjoint_pairs import disjoint_pairs
 from likewise.statistics.dyadic import codes_of_pairs, degrees_of_freedom, small_sample_factor
 
 
@@ -23,11 +24,19 @@ class RateVariances:
     Parameters
     ----------
     units : array of shape (n_pairs, 2)
+        The units of the pairs, in an order that does not depend on the distances.
+    order : array of shape (n_pairs,)
+        The pairs in the order in which they become errors, as positions in `units`.
+
+    Attributes
+    ----------
+    units : array of shape (n_pairs, 2)
         The units of the pairs, in the order in which they become errors.
     """
 
-    def __init__(self, units: IndexArray) -> None:
-        self.units = units
+    def __init__(self, units: IndexArray, order: IndexArray) -> None:
+        self.units = units[order]
+        self._unordered_units, self._order = units, order
 
     def __len__(self) -> int:
         return len(self.units)
@@ -41,6 +50,14 @@ class RateVariances:
     def n_units(self) -> int:
         """Number of units in the pairs."""
         return int(np.count_nonzero(np.bincount(self.units.ravel())))
+
+    def disjoint(self, random_state: int) -> BoolArray:
+        """Choose disjoint pairs at random; a mask in the order in which they become errors.
+
+        A draw from the ordered pairs would, with a fixed `random_state`, choose by distance.
+        """
+        rng = np.random.default_rng(random_state)
+        return disjoint_pairs(self._unordered_units, rng)[self._order]
 
     def at(self, n_errors: IndexArray) -> tuple[FloatArray, FloatArray]:
         """Return variances and degrees of freedom for numbers of errors, each at least 1."""

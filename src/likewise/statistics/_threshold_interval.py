@@ -12,7 +12,7 @@ from likewise.statistics._scored_pairs import ScoredPairs
 from likewise.statistics.dyadic import codes_of_pairs, variance_over_units
 
 
-def rate_interval(
+def threshold_interval(
     kind: ErrorOrder, rate: float, confidence: float, guarantee: Guarantee, seed: int
 ) -> tuple[float, float]:
     """Return the thresholds at which the interval of an error rate holds `rate`.
@@ -39,18 +39,22 @@ def rate_interval(
 
 def equal_error_interval(
     pairs: ScoredPairs, thresholds: FloatArray, confidence: float
-) -> tuple[float, float]:
-    """Return the thresholds at which the two error rates may be equal.
+) -> tuple[tuple[float, float], float]:
+    """Return the thresholds at which the two error rates may be equal, and degrees of freedom.
 
     Those whose difference of the rates is not significant. It rises with the threshold, so that
-    the ends of the interval are found by bisection. An end is infinite where there is none.
+    the ends of the interval are found by bisection. An end is infinite where there is none. The
+    degrees of freedom are the fewer of those at the two ends.
     """
     pair_codes = None
     if pairs.units is not None:  # needed for every threshold, and takes the longest
         pair_codes = codes_of_pairs(pairs.units[pairs.units[:, 0] != pairs.units[:, 1]])
 
-    def significant(position: int) -> int:
-        """Return -1 or 1 if the false match rate is significantly lower or higher, else 0."""
+    def significant(position: int) -> tuple[int, float]:
+        """Return -1 or 1 if the false match rate is significantly lower or higher, else 0.
+
+        With the degrees of freedom.
+        """
         threshold = thresholds[position]
         wrong = np.where(pairs.same, pairs.distances > threshold, pairs.distances <= threshold)
         influence = np.empty(len(wrong))
@@ -60,29 +64,33 @@ def equal_error_interval(
             influence[kind] = (sign * wrong[kind] - rates[-1]) / kind.sum()
         difference = sum(rates)
         level = (1 + confidence) / 2
+        freedom = np.inf
         if pairs.units is None:
             margin = scipy.special.ndtri(level) * np.linalg.norm(influence)
         else:
             found = variance_over_units(influence, pairs.units, pair_codes)
+            if found.variance > 0:
+                freedom = found.degrees_of_freedom
             quantile = scipy.special.stdtrit(found.degrees_of_freedom, level)
             margin = quantile * np.sqrt(found.variance)
         if abs(difference) <= margin:
-            return 0
-        return 1 if difference > 0 else -1
+            return 0, freedom
+        return (1 if difference > 0 else -1), freedom
 
     def first(least: int) -> int:
         """Return the first position at which `significant` is at least that."""
         low, high = -1, len(thresholds)
         while high - low > 1:
             middle = (low + high) // 2
-            if significant(middle) >= least:
+            if significant(middle)[0] >= least:
                 high = middle
             else:
                 low = middle
         return high
 
     start, stop = first(0) - 1, first(1)
-    return (
+    ends = (
         float(thresholds[start]) if start >= 0 else -np.inf,
         float(thresholds[stop]) if stop < len(thresholds) else np.inf,
     )
+    return ends, min(significant(inner)[1] for inner in (start + 1, max(stop - 1, 0)))

@@ -8,7 +8,6 @@ import numpy as np
 import scipy.special
 
 from likewise._runtime.arrays import BoolArray, FloatArray, IndexArray
-from likewise.statistics._disjoint_pairs import disjoint_pairs
 from likewise.statistics._error_order import ErrorOrder
 from likewise.statistics._rate_bounds import Guarantee, independent_bounds, rate_bounds
 from likewise.statistics._scored_pairs import ScoredPairs
@@ -79,13 +78,13 @@ def walk_precision(
         thresholds, n_errors = different.grid(MIN_ERRORS, len(different))
         thresholds, n_errors = thresholds[n_errors >= MIN_ERRORS], n_errors[n_errors >= MIN_ERRORS]
         rejected = same.count(thresholds)
-        seen = _precision(n_errors / len(different), rejected / len(same), odds)
+        seen = precision_at(n_errors / len(different), rejected / len(same), odds)
         stop = len(seen) if (seen >= precision).all() else int(np.argmin(seen >= precision))
         if stop:
             thresholds, n_errors, rejected = thresholds[:stop], n_errors[:stop], rejected[:stop]
             fmr = rate_bounds(different.variances, len(different), n_errors, guarantee, seed)
             fnmr = rate_bounds(same.variances, len(same), rejected, guarantee, seed)
-            bound = _precision(fmr.upper(fmr_level), fnmr.upper(tmr_level), odds)
+            bound = precision_at(fmr.upper(fmr_level), fnmr.upper(tmr_level), odds)
             last = _last_before_failure(bound >= precision)
             if last is not None:
                 freedom = min(fmr.degrees_of_freedom[last], fnmr.degrees_of_freedom[last])
@@ -93,7 +92,7 @@ def walk_precision(
     first, second = (kind.distances[_independent_pairs(kind, seed)] for kind in (different, same))
     thresholds, n_errors = _just_below(first, pairs.distances)
     rejected = len(second) - np.searchsorted(np.sort(second), thresholds, side="right")
-    bound = _precision(
+    bound = precision_at(
         independent_bounds(n_errors, len(first)).upper(fmr_level),
         independent_bounds(rejected, len(second)).upper(tmr_level),
         odds,
@@ -128,10 +127,10 @@ def _just_below(limits: FloatArray, distances: FloatArray) -> tuple[FloatArray, 
 def _independent_pairs(kind: ErrorOrder, seed: int) -> BoolArray:
     if kind.variances is None:
         return np.ones(len(kind), dtype=np.bool_)
-    return disjoint_pairs(kind.variances.units, np.random.default_rng(seed))
+    return kind.variances.disjoint(seed)
 
 
-def _precision(fmr: FloatArray, fnmr: FloatArray, odds: float) -> FloatArray:
+def precision_at(fmr: FloatArray, fnmr: FloatArray, odds: float) -> FloatArray:
     """Return the precision at the odds of a different pair; 0 where nothing is accepted."""
     accepted = (1 - fnmr) + odds * fmr
     return np.where(accepted > 0, (1 - fnmr) / np.where(accepted > 0, accepted, 1.0), 0.0)

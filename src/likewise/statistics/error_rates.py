@@ -105,6 +105,7 @@ def error_rates(
           comes from the dyadic variance (Korn and Graubard).
         - "exact": Clopper and Pearson's of disjoint pairs, drawn at random. They hold for any
           number of items, but most pairs are not used. The rates are still those of all pairs.
+          The order of the pairs must not depend on their distances.
         - "bootstrap": quantiles over 1000 draws of items.
 
         Where no pair is an error, or every pair is, all three use disjoint pairs.
@@ -137,7 +138,7 @@ def error_rates(
     """
     check_confidence("error_rates", confidence, guarantee, random_state)
     values, flags = check_scored_pairs(distances, same)
-    if not np.isfinite(threshold):
+    if not strictly_between(-np.inf, np.inf).holds(threshold):
         raise ValueError(f"threshold is {quote(threshold)}, but a finite number is needed.")
     units = pair_units(items, groups, len(values))
     kinds = [
@@ -259,7 +260,7 @@ def _of_one_kind(
     """Return the errors, and the variances of the pairs with the errors first."""
     if units is None:
         return errors, None
-    return errors, RateVariances(units[np.argsort(~errors, kind="stable")])
+    return errors, RateVariances(units, np.argsort(~errors, kind="stable"))
 
 
 def _summary(

@@ -39,8 +39,9 @@ class PairSplit:
     n_splits : int, default=5
         Number of splits.
     test_size : float, optional
-        The share of the items to test on, drawn anew for each split. By default the items are
-        divided into `n_splits` folds, and each is tested on once.
+        The share of the items to test on (of the pairs, where components stay whole), drawn anew
+        for each split. By default the items are divided into `n_splits` folds, and each is tested
+        on once.
     random_state : int, default=0
         Decides the splits.
 
@@ -146,8 +147,9 @@ class GroupPairSplit(PairSplit):
         The subject of each item. Here and not in `split`, where scikit-learn expects one group for
         each pair.
     test_size : float, optional
-        The share of the subjects to test on, drawn anew for each split. By default the subjects
-        are divided into `n_splits` folds, and each is tested on once.
+        The share of the subjects to test on (of the pairs, where components stay whole), drawn
+        anew for each split. By default the subjects are divided into `n_splits` folds, and each is
+        tested on once.
     random_state : int, default=0
         Decides the splits.
 

@@ -14,7 +14,7 @@ from likewise.statistics._promise import no_promise, promise, refusal
 from likewise.statistics._rate_bounds import Guarantee
 from likewise.statistics._scored_pairs import ScoredPairs
 from likewise.statistics._target import Target, parse_target
-from likewise.statistics._threshold_interval import equal_error_interval, rate_interval
+from likewise.statistics._threshold_interval import equal_error_interval, threshold_interval
 from likewise.statistics._threshold_walk import walk_precision, walk_rate
 from likewise.statistics.error_rates import check_confidence, pair_units, warn_of_few_degrees
 from likewise.statistics.verification import verification_curve
@@ -30,15 +30,16 @@ class ChosenThreshold:
         Pairs of at most this distance are *same*.
     interval : tuple of float or None
         Where the threshold of the target itself is, with `confidence`: two-sided, and so around
-        the chosen one, which is on the safe side. None where no interval is valid: for the best
-        accuracy, and for a precision.
+        the chosen one, which is on the safe side. That of "eer" is always approximate. None where
+        no interval is valid: for the best accuracy, and for a precision.
     promise : str
         What holds, in a sentence.
     promised : bool
         Whether a rate is promised: not for "eer" and "accuracy".
     rule : {"approximate", "exact", "bootstrap"}
         How the promise was established: "exact" also where the guarantee asked for was another, but
-        too few errors were seen for it.
+        too few errors were seen for it. "approximate" for "eer" and "accuracy", whatever the
+        guarantee asked for.
     fmr, fnmr : float
         Rates of the given pairs at the threshold. The rate that was promised to be low is
         underestimated, as the threshold was chosen for it.
@@ -91,7 +92,8 @@ def choose_threshold(
           smallest such threshold.
         - "precision>=0.99": at least this share of the accepted pairs is *same*, where the share
           `prevalence` of all pairs is.
-        - "eer": both error rates are equal. Nothing is promised.
+        - "eer": both error rates are equal. Nothing is promised, and the interval is always
+          approximate.
         - "accuracy": the accuracy is highest at `prevalence`, by default one half. Nothing is
           promised.
     items, groups : array-like, optional
@@ -112,7 +114,14 @@ def choose_threshold(
     Raises
     ------
     GuaranteeError
-        If the target cannot be promised; it says about how many pairs and items would do.
+        If the target cannot be promised; it says about how many pairs and items would do, or why
+        more would not help.
+
+    Warns
+    -----
+    UserWarning
+        If a variance rests on fewer than 8 degrees of freedom: a few items cause most errors, and
+        the promise or the interval may not hold.
 
     Examples
     --------
@@ -144,9 +153,10 @@ def choose_threshold(
         n_items=2 * len(values) if items is None else count_items(items),
         unit="items" if groups is None else "subjects",
     )
-    rule = guarantee
+    rule: Guarantee = "approximate"
     if parsed.name in ("eer", "accuracy"):
-        threshold, interval = _optimum(pairs, parsed, prevalence, confidence)
+        threshold, interval, freedom = _optimum(pairs, parsed, prevalence, confidence)
+        warn_of_few_degrees(freedom, groups)
         sentence = no_promise(parsed, pairs, threshold)
     else:
         kind = pairs.same_pairs if parsed.name == "fnmr" else pairs.different_pairs
@@ -163,7 +173,7 @@ def choose_threshold(
         sentence = promise(parsed, prevalence, confidence, rule, pairs.unit)
         interval = None
         if parsed.name != "precision":
-            interval = rate_interval(kind, parsed.rate, confidence, guarantee, random_state)
+            interval = threshold_interval(kind, parsed.rate, confidence, guarantee, random_state)
     return ChosenThreshold(
         threshold=threshold,
         interval=interval,
@@ -195,13 +205,17 @@ def check_prevalence(target: Target, prevalence: float | None) -> None:
 
 def _optimum(
     pairs: ScoredPairs, target: Target, prevalence: float | None, confidence: float
-) -> tuple[float, tuple[float, float] | None]:
-    """Return the threshold of equal errors with its interval, or that of the best accuracy."""
+) -> tuple[float, tuple[float, float] | None, float]:
+    """Return the threshold of equal errors or of the best accuracy.
+
+    With the interval of the former, and its degrees of freedom.
+    """
     curve = verification_curve(pairs.distances, pairs.same)
     thresholds, fmr, fnmr = curve.thresholds[1:], curve.fmr[1:], curve.fnmr[1:]
     if target.name == "accuracy":
         share = 0.5 if prevalence is None else prevalence
         best = int(np.argmin(share * fnmr + (1 - share) * fmr))
-        return float(thresholds[best]), None
+        return float(thresholds[best]), None, np.inf
     best = int(np.argmin(np.abs(fmr - fnmr)))
-    return float(thresholds[best]), equal_error_interval(pairs, thresholds, confidence)
+    interval, freedom = equal_error_interval(pairs, thresholds, confidence)
+    return float(thresholds[best]), interval, freedom

@@ -157,6 +157,7 @@ def verification_curve(
     (array([0.1, 0.2, 0.3, 0.4]), array([0.84, 0.99, 0.99, 1.  ]))
     """
     distances, is_same = check_scored_pairs(distance, same, "distance")
+    units = pair_units(items, groups, len(distances))
     thresholds, kind = np.unique(distances, return_inverse=True)
     n_same = int(is_same.sum())
     n_different = len(is_same) - n_same
@@ -165,7 +166,6 @@ def verification_curve(
     band = None
     if confidence is not None:
         check_confidence("verification_curve", confidence, guarantee, random_state)
-        units = pair_units(items, groups, len(distances))
         band = _band(distances, is_same, units, confidence, guarantee, random_state)
     return VerificationCurve(
         thresholds=np.concatenate([[-np.inf], thresholds]),
