@@ -277,3 +277,13 @@ def test_bounds_do_not_depend_on_the_position_of_an_outlier(data):
     first = lw.ITML(max_iter=1, tol=1e9, random_state=0).fit(np.vstack([far, X]), [y[0], *y])
     last = lw.ITML(max_iter=1, tol=1e9, random_state=0).fit(np.vstack([X, far]), [*y, y[0]])
     np.testing.assert_allclose(first.bounds_, last.bounds_, rtol=1e-13)
+
+
+@pytest.mark.parametrize("bounds", ["percentiles", (1e-120, 1e-100)])
+def test_differences_and_bounds_that_are_nothing_beside_an_outlier(bounds):
+    X = 1e-20 * np.random.default_rng(0).normal(size=(30, 2))
+    X[4, 1] = 1e150
+    model = lw.ITML(bounds=bounds, random_state=0)
+    with pytest.raises(ValueError, match=r"differ by up to 1e\+150, but a bound or .* scale X"):
+        model.fit(X, np.arange(30) % 3)
+    assert not hasattr(model, "components_")

@@ -29,6 +29,7 @@ from likewise.metric import canonical_components
 
 _MAX_BOUND_PAIRS = 10_000  # whose distances determine the percentiles
 _PERCENTILES = (5, 95)
+_MIN_RATIO = 1e-70  # to the largest difference: squares of the inverse must not overflow
 
 
 def _is_two_numbers(bounds: Any) -> bool:
@@ -157,11 +158,18 @@ class ITML(PairLearner):
         # Scaling both X and the bounds leaves M unchanged. A power of two is exact, and keeps
         # squares from overflowing.
         scale = 2.0 ** np.frexp(max(np.abs(V).max(initial=0.0), upper, lower))[1]
+        bounds, largest = np.where(same, upper, lower) / scale, np.abs(V).max(axis=1) / scale
+        smallest = min(bounds.min(), largest[~same].min(initial=1.0))
+        if smallest < _MIN_RATIO:
+            raise ValueError(
+                f"Rows of X differ by up to {largest.max() * scale:.3g}, but a bound or a "
+                f"dissimilar pair by only {smallest * scale:.3g}: scale X, or remove outliers."
+            )
         problem = LogDetProblem(
             prior,
             np.divide(V, scale, out=V),
             np.where(same, 1.0, -1.0),
-            np.square(np.where(same, upper, lower) / scale),
+            np.square(bounds),
             float(self.slack_weight),
         )
         found = self._solve(
