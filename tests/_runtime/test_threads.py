@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
+from test_blas_limit import blas_threads
 
 from likewise._runtime import threads
 from likewise._runtime.threads import count_threads, run_blocks
@@ -95,10 +95,6 @@ def test_calls_from_many_threads_at_once():
     for caller in callers:
         caller.join(timeout=30)
     assert results == {name: [(name, i) for i in range(50)] for name in range(8)}
-
-
-def blas_threads():
-    return [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"]
 
 
 def test_blas_is_held_to_one_thread_and_given_back():
