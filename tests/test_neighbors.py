@@ -83,6 +83,63 @@ def test_any_scale_and_place(shift, scale, d, dtype):
         assert index.tolist() == loop(points[:20], points, k, -1, False).tolist()
 
 
+@st.composite
+def many_points(draw):
+    """Return points in float32 or float64: spread out, on a grid, all the same, or far away."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n, d = draw(st.integers(30, 90)), draw(st.integers(6, 20))
+    kind = draw(st.sampled_from(["normal", "grid", "same", "duplicates"]))
+    points = {
+        "normal": lambda: rng.normal(size=(n, d)) * 0.7 ** np.arange(d),
+        "grid": lambda: rng.integers(0, 3, (n, d)).astype(float),
+        "same": lambda: np.ones((n, d)),
+        "duplicates": lambda: np.repeat(rng.normal(size=(n, d)), 3, axis=0)[:n],
+    }[kind]()
+    points = points * draw(st.sampled_from([1e-12, 1.0, 1e9])) + draw(st.sampled_from([0.0, 1e8]))
+    return points.astype(draw(st.sampled_from([np.float32, np.float64])))
+
+
+@settings(max_examples=80, deadline=None)
+@given(points=many_points(), k=st.integers(1, 5), spare=st.integers(0, 4))
+def test_proposals_in_single_precision(points, k, spare):
+    """They are settled by exact distances: neighbours and bits of the proposals in double."""
+    n_queries = len(points) // 2
+    expected = nearest(points[:n_queries], points, k), nearest(points, points, k, exclude_self=True)
+    calls = []
+    propose = _nearest._Search.propose_in_single_precision
+
+    def counted(self):
+        calls.append(self)
+        return propose(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_nearest, "_FEW_DISTANCES", 0)
+        patch.setattr(_nearest, "_MIN_GROUPS", 12)
+        patch.setattr(_nearest, "_GROUPS_PER_PROPOSED", 1)
+        patch.setattr(_nearest, "_MIN_GROUP_SIZE", 1)
+        patch.setattr(_nearest, "_MAX_NORM_RATIO", 1e300)
+        patch.setattr(_nearest, "_SPARE", spare)
+        patch.setattr(_nearest._Search, "propose_in_single_precision", counted)
+        found = (
+            nearest(points[:n_queries], points, k),
+            nearest(points, points, k, exclude_self=True),
+        )
+    assert len(calls) == 2
+    for a, b in zip(found, expected, strict=True):
+        assert a[0].tobytes() == b[0].tobytes()
+        assert a[1].tobytes() == b[1].tobytes()
+
+
+def test_many_points_are_proposed_in_single_precision_unless_one_is_far_away(monkeypatch):
+    points = np.random.default_rng(0).normal(size=(1200, 7))
+    monkeypatch.setattr(_nearest._Search, "propose_by_comparing", None)  # a call would fail
+    index = nearest(points, points, 3, exclude_self=True)[1]
+    assert index[:9].tolist() == loop(points[:9], points, 4, 1, False)[:, 1:].tolist()
+    far = np.vstack([points, np.full((1, 7), 1e4)])
+    with pytest.raises(TypeError, match="NoneType"):
+        nearest(far, far, 3, exclude_self=True)
+
+
 def test_translation_changes_nothing():
     points = np.random.default_rng(1).integers(0, 1000, (300, 12)) / 64.0
     for search in (nearest, farthest):

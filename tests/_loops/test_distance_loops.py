@@ -182,7 +182,7 @@ def test_max_pairs_stops_the_search():
 
 
 def test_more_pairs_than_memory_raise(monkeypatch):
-    monkeypatch.setattr(types, "free_memory", lambda: 1000)
+    monkeypatch.setattr(types, "allowed_memory", lambda: 1000)
     Z, labels, _ = case_for("radius_scan", (330, 3), np.float64, "random")
     everything = np.full(330, np.inf)
     with pytest.raises(MemoryError, match="more than 24 pairs"):
@@ -263,8 +263,14 @@ def test_native_checks_for_itself():
         (ValueError, lambda: _native.pair_sqdist(Z, Z[:, :1].copy(), two, two, out)),
         (ValueError, lambda: _native.Adjacency(two, two, out[:1], 4)),
         (ValueError, lambda: _native.laplacian_rows(Z, pairs, 0, 4, Z[:3].copy())),
-        (ValueError, lambda: make(Z, two, zeros, Z[:, 0].copy(), out, 1.0, 9, True, "portable")),
-        (IndexError, lambda: make(Z, zeros + 4, zeros, np.zeros(4), out, 1.0, 9, True, "portable")),
+        (
+            ValueError,
+            lambda: make(Z, two, zeros, Z[:, 0].copy(), out, 1.0, 9, True, [], "portable"),
+        ),
+        (
+            IndexError,
+            lambda: make(Z, zeros + 4, zeros, np.zeros(4), out, 1.0, 9, True, [], "portable"),
+        ),
     ]:
         with pytest.raises(error):
             call()

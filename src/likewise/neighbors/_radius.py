@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from likewise import _loops
 from likewise._loops.distances.types import PairLimit, check_scan
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
+from likewise._runtime.tensors import is_tensor
 from likewise._runtime.threads import count_threads, run_blocks
 from likewise.neighbors._arguments import Algorithm, as_finite_matrix, use_tree
 
@@ -38,6 +39,7 @@ def within_radius_of_other_class(
     Parameters
     ----------
     Z : array of shape (n, d)
+        Or a tensor of PyTorch: the search runs on its device, and returns tensors.
     labels : integer array of shape (n,)
     radius2 : array of shape (n,) or a number
         Squared radii; a pair is returned if its squared distance is strictly less.
@@ -63,6 +65,12 @@ def within_radius_of_other_class(
     >>> rows, cols, sqdist
     (array([0, 1, 1]), array([1, 0, 2]), array([1., 1., 4.]))
     """
+    if is_tensor(Z):
+        from likewise.neighbors import _torch_radius
+
+        return _torch_radius.within_radius_of_other_class(
+            Z, *_torch_radius.checked(Z, labels, radius2), max_pairs=max_pairs
+        )
     rows = as_finite_matrix("Z", Z)
     codes = np.asarray(labels)
     if codes.dtype.kind not in "iub":

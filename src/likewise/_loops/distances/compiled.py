@@ -1,6 +1,7 @@
 """The loops over distances in C++: the functions of `reference`, in blocks of rows."""
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -16,13 +17,19 @@ from likewise._loops.distances.types import (
 )
 from likewise._runtime.arrays import FloatArray, FloatingArray, IndexArray
 from likewise._runtime.memory import require_memory
-from likewise._runtime.threads import run_blocks
+from likewise._runtime.threads import run_blocks, single_threaded_blas
 
 # The instruction sets that this processor has, fastest first; the scan uses the first.
 instruction_sets: list[str] = _native.instruction_sets()
 
 # From this many features on, a BLAS product is faster than the tiles (measured).
 product_features = {"avx512": 500, "avx2": 300, "portable": 16}
+
+# From this many features, and rows per feature, on, rows are rotated so that tiles can be dropped
+# after some of the directions (measured).
+screen_features = 48
+screen_rows_per_feature = 32
+screen_stops = (16, 32, 64)
 
 _PAIR_BLOCK = 1 << 14
 _ROW_BLOCK = 512
@@ -31,6 +38,10 @@ _MANY_PAIRS = 1 << 18
 _PANEL = int(_native.PANEL)
 _PANEL_BLOCK = 4
 _PRODUCT_COLUMNS = 40 * _PANEL
+_AXES_ROWS = 4096
+_AXES_ERROR = 2.0**-27  # with the rounding of its computation, at most 2^-26
+_AXES_FEATURES = 1 << 12
+_KD_AXES = 8
 
 
 def pair_sqdist(
@@ -91,16 +102,10 @@ def radius_scan(
     """See `likewise._loops.distances.reference.radius_scan`."""
     check_scan(Z, labels, radius2, max_pairs)
     limit = PairLimit(max_pairs, len(Z))
-    n, d = Z.shape
+    n = len(Z)
     if n == 0:
         return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
-    centre, scale = _centre_and_scale(Z)
-    order = np.lexsort((radius2, labels))
-    group = labels[order]
-    tiled = d < product_features[instruction_sets[0]]
-    make = _native.RadiusScanFloat32 if Z.dtype == np.float32 else _native.RadiusScanFloat64
-    scan = make(Z, order, group, radius2, centre, scale, limit.pairs, tiled, instruction_sets[0])
-    run_blocks(scan.pack, scan.panels, _ROW_BLOCK // _PANEL, n_jobs)
+    scan = _pack(Z, labels, radius2, limit.pairs, n_jobs)
 
     def tiles(start: int, stop: int) -> _native.Found:
         found = _native.Found()
@@ -116,7 +121,7 @@ def radius_scan(
             scan.scan_products(product, first, column, found)
         return found
 
-    found = run_blocks(tiles if tiled else products, scan.panels, _PANEL_BLOCK, n_jobs)
+    found = run_blocks(tiles if scan.panelled else products, scan.panels, _PANEL_BLOCK, n_jobs)
     limit.check(scan.found)
     row_start = np.empty(n + 1, np.int64)
     rows, cols = np.empty(scan.found, np.int64), np.empty(scan.found, np.int64)
@@ -129,6 +134,85 @@ def radius_scan(
         n_jobs,
     )
     return rows, cols, sqdist
+
+
+def _pack(
+    Z: FloatingArray, labels: IndexArray, radius2: FloatArray, limit: int, n_jobs: int | None
+) -> Any:
+    """Return the scan with its rows packed: rotated where that lets it drop tiles early."""
+    n, d = Z.shape
+    centre, scale = _centre_and_scale(Z)
+    make = _native.RadiusScanFloat32 if Z.dtype == np.float32 else _native.RadiusScanFloat64
+
+    def scan(order: IndexArray, tiled: bool, stops: list[int]) -> Any:
+        group, instructions = labels[order], instruction_sets[0]
+        return make(Z, order, group, radius2, centre, scale, limit, tiled, stops, instructions)
+
+    stops = [stop for stop in screen_stops if stop < d]
+    if stops and d >= screen_features and n >= screen_rows_per_feature * d:
+        axes = _principal_axes(Z, centre, scale)
+        if axes is not None:
+            order = _kd_order(Z, labels, centre, scale, axes, n_jobs)
+            screened = scan(order, True, stops)
+
+            def pack_rotated(start: int, stop: int) -> None:
+                rows = _centred(Z[order[start * _PANEL : stop * _PANEL]], centre, scale)
+                screened.pack_rotated(start, stop, rows @ axes)
+
+            run_blocks(pack_rotated, screened.panels, _ROW_BLOCK // _PANEL, n_jobs)
+            return screened
+    complete = scan(np.lexsort((radius2, labels)), d < product_features[instruction_sets[0]], [])
+    run_blocks(complete.pack, complete.panels, _ROW_BLOCK // _PANEL, n_jobs)
+    return complete
+
+
+def _principal_axes(Z: FloatingArray, centre: FloatArray, scale: float) -> FloatArray | None:
+    """Return the principal axes of the rows as columns, by descending variance.
+
+    Those of some rows are near enough: any orthogonal matrix is correct. None if rounding made it
+    less orthogonal than the proof in `radius.hpp` needs.
+    """
+    rows = _centred(Z[:: max(1, len(Z) // _AXES_ROWS)], centre, scale)
+    with single_threaded_blas():
+        _, vectors = np.linalg.eigh(rows.T @ rows)
+        axes = np.ascontiguousarray(vectors[:, ::-1])
+        error = float(np.linalg.norm(axes.T @ axes - np.eye(len(axes))))
+    return axes if error <= _AXES_ERROR and len(axes) <= _AXES_FEATURES else None
+
+
+def _kd_order(
+    Z: FloatingArray,
+    labels: IndexArray,
+    centre: FloatArray,
+    scale: float,
+    axes: FloatArray,
+    n_jobs: int | None,
+) -> IndexArray:
+    """Return the rows sorted by label, and within a label such that near rows are together."""
+    leading = np.ascontiguousarray(axes[:, :_KD_AXES])
+    points = np.empty((len(Z), leading.shape[1]), dtype=np.float32)
+
+    def project(start: int, stop: int) -> None:
+        points[start:stop] = _centred(Z[start:stop], centre, scale) @ leading
+
+    run_blocks(project, len(Z), _ROW_BLOCK, n_jobs)
+    order = np.argsort(labels, kind="stable")
+    starts = np.flatnonzero(np.diff(labels[order], prepend=labels[order[0]] - 1))
+    ends = np.append(starts[1:], len(order))
+
+    def sort_classes(start: int, stop: int) -> None:
+        for begin, end in zip(starts[start:stop], ends[start:stop], strict=True):
+            _native.kd_order(points, order, begin, end)
+
+    run_blocks(sort_classes, len(starts), 1, n_jobs)
+    return order
+
+
+def _centred(rows: FloatingArray, centre: FloatArray, scale: float) -> FloatArray:
+    """Return rows less their centre, scaled, in double."""
+    difference: FloatArray = np.subtract(rows, centre, dtype=np.float64)
+    difference *= scale
+    return difference
 
 
 def _centre_and_scale(Z: FloatingArray) -> tuple[FloatArray, float]:

@@ -4,7 +4,7 @@ import numpy as np
 
 from likewise._loops.checks import check_vector
 from likewise._runtime.arrays import FloatArray, FloatingArray, IndexArray
-from likewise._runtime.memory import UNCHECKED_BYTES, free_memory
+from likewise._runtime.memory import UNCHECKED_BYTES, allowed_memory
 
 # Memory per pair while the search runs: 17 bytes found, 24 returned.
 BYTES_PER_PAIR = 41
@@ -44,9 +44,9 @@ class PairLimit:
         possible = n_samples * (n_samples - 1)
         self.pairs = possible if max_pairs is None else min(max_pairs, possible)
         if self.pairs * BYTES_PER_PAIR > UNCHECKED_BYTES:
-            free = free_memory()
-            if free is not None:
-                self.pairs = min(self.pairs, free // BYTES_PER_PAIR)
+            allowed = allowed_memory()
+            if allowed is not None:
+                self.pairs = min(self.pairs, allowed // BYTES_PER_PAIR)
 
     def check(self, found: int) -> None:
         """Raise if ``found`` pairs are too many."""
@@ -55,7 +55,7 @@ class PairLimit:
         if found > self.pairs:
             raise MemoryError(
                 f"The radius search found more than {self.pairs} pairs, which is all that fits "
-                "in the free memory; make the radii smaller or pass max_pairs."
+                "in the free memory, or in max_memory; make the radii smaller or pass max_pairs."
             )
 
 

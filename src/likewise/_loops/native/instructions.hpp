@@ -11,6 +11,14 @@
 #define LIKEWISE_INLINE inline __attribute__((always_inline))
 #define LIKEWISE_LAMBDA __attribute__((always_inline))
 
+// Unrolls the loop that follows; Clang has another name for it than GCC.
+#define LIKEWISE_PRAGMA(words) _Pragma(#words)
+#ifdef __clang__
+#define LIKEWISE_UNROLL(times) LIKEWISE_PRAGMA(unroll times)
+#else
+#define LIKEWISE_UNROLL(times) LIKEWISE_PRAGMA(GCC unroll times)
+#endif
+
 namespace likewise {
 
 enum class Instructions { portable, avx2, avx512 };

@@ -133,7 +133,7 @@ class FactoredCovariance {
             double* column_ = column(k, j);
             for (int64_t i = 0; i < j; i += kLanes) {
                 Doubles part = lanes(g + i);
-#pragma GCC unroll 8
+                LIKEWISE_UNROLL(8)
                 for (int l = 0; l < kLanes; ++l) {
                     double* entry = column_ + l * width_ + i;
                     const Doubles old = lanes(entry);
@@ -144,7 +144,7 @@ class FactoredCovariance {
             }
             // The triangle on the diagonal: g_j enters after column j.
             Doubles part{};
-#pragma GCC unroll 8
+            LIKEWISE_UNROLL(8)
             for (int l = 0; l < kLanes; ++l) {
                 double* entry = column_ + l * width_ + j;
                 const Doubles old = lanes(entry);

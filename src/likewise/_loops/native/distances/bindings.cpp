@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "distances/kd_order.hpp"
 #include "distances/laplacian.hpp"
 #include "distances/radius.hpp"
 #include "distances/sqdist.hpp"
@@ -33,16 +34,22 @@ struct HeldScan {
 
     HeldScan(Array<const T, 2> Z_, Indices order_, Indices group_, ConstVector radius2_,
              ConstVector centre_, double scale, int64_t limit, bool panelled,
-             const std::string& instructions)
-        : Z(checked(Z_, order_, group_, radius2_, centre_)), order(order_), group(group_),
-          radius2(radius2_), centre(centre_),
+             const std::vector<int64_t>& stops, const std::string& instructions)
+        : Z(checked(Z_, order_, group_, radius2_, centre_, panelled, stops)), order(order_),
+          group(group_), radius2(radius2_), centre(centre_),
           scan(Z.data(), extent(Z), extent(Z, 1), order.data(), group.data(), radius2.data(),
-               centre.data(), scale, limit, panelled, instructions) {}
+               centre.data(), scale, limit, panelled, stops, instructions) {}
 
     static Array<const T, 2> checked(const Array<const T, 2>& Z, const Indices& order,
                                      const Indices& group, const ConstVector& radius2,
-                                     const ConstVector& centre) {
+                                     const ConstVector& centre, bool panelled,
+                                     const std::vector<int64_t>& stops) {
         const int64_t n = extent(Z);
+        require(stops.size() <= likewise::kStops && (panelled || stops.empty()),
+                "stops must be few, and empty without panels.");
+        for (size_t s = 0; s < stops.size(); ++s)
+            require(stops[s] > (s == 0 ? 0 : stops[s - 1]) && stops[s] < extent(Z, 1),
+                    "stops must ascend between 0 and the columns of Z.");
         require(extent(order) == n && extent(group) == n && extent(radius2) == n,
                 "order, group and radius2 must have one value per row of Z.");
         require(extent(centre) == extent(Z, 1), "centre must have one value per column of Z.");
@@ -57,11 +64,13 @@ void bind_scan(nb::module_& m, const char* name) {
     using Scan = HeldScan<T>;
     nb::class_<Scan>(m, name)
         .def(nb::init<Array<const T, 2>, Indices, Indices, ConstVector, ConstVector, double,
-                      int64_t, bool, const std::string&>(),
+                      int64_t, bool, const std::vector<int64_t>&, const std::string&>(),
              array("Z"), array("order"), array("group"), array("radius2"), array("centre"),
-             "scale"_a, "limit"_a, "panelled"_a, "instructions"_a)
+             "scale"_a, "limit"_a, "panelled"_a, "stops"_a, "instructions"_a)
         .def_prop_ro("panels", [](const Scan& s) { return s.scan.panels(); })
+        .def_prop_ro("panelled", [](const Scan& s) { return s.scan.panelled(); })
         .def_prop_ro("found", [](const Scan& s) { return s.scan.found(); })
+        .def_prop_ro("dropped", [](const Scan& s) { return s.scan.dropped(); })
         .def("first_column_panel",
              [](const Scan& s, int64_t panel) {
                  require_slice(panel, panel + 1, s.scan.panels());
@@ -76,10 +85,22 @@ void bind_scan(nb::module_& m, const char* name) {
         .def("pack",
              [](Scan& s, int64_t begin, int64_t end) {
                  require_slice(begin, end, s.scan.panels());
+                 require(!s.scan.screened(), "rows that are screened must be rotated.");
                  nb::gil_scoped_release unlocked;
-                 s.scan.pack(begin, end);
+                 s.scan.pack(begin, end, nullptr);
              },
              "begin"_a, "end"_a)
+        .def("pack_rotated",
+             [](Scan& s, int64_t begin, int64_t end, ConstMatrix rotated) {
+                 require_slice(begin, end, s.scan.panels());
+                 const int64_t last = std::min(end * likewise::kPanel, extent(s.Z));
+                 require(extent(rotated) == last - begin * likewise::kPanel &&
+                             extent(rotated, 1) == extent(s.Z, 1),
+                         "rotated must have the rows of the panels.");
+                 nb::gil_scoped_release unlocked;
+                 s.scan.pack(begin, end, rotated.data());
+             },
+             "begin"_a, "end"_a, array("rotated"))
         .def("scan_tiles",
              [](Scan& s, int64_t begin, int64_t end, likewise::Found& found) {
                  require_slice(begin, end, s.scan.panels());
@@ -125,6 +146,15 @@ void sort_found(Indices start, int64_t begin, int64_t end, Array<int64_t, 1> col
     likewise::sort_found(start.data(), begin, end, cols.data(), sqdist.data());
 }
 
+void kd_order(Array<const float, 2> points, Array<int64_t, 1> order, int64_t begin, int64_t end) {
+    require_slice(begin, end, extent(order));
+    for (int64_t i = begin; i < end; ++i)
+        if (order.data()[i] < 0 || order.data()[i] >= extent(points))
+            throw nb::index_error(kRowsWithin);
+    nb::gil_scoped_release unlocked;
+    likewise::kd_order(points.data(), extent(points, 1), order.data(), begin, end);
+}
+
 likewise::Adjacency* make_adjacency(Indices rows, Indices cols, ConstVector weights, int64_t n) {
     require(extent(rows) == extent(cols), "rows and cols must have the same length.");
     require(extent(rows) == extent(weights), "weights must have one value per pair.");
@@ -143,7 +173,8 @@ void laplacian_rows(Array<const T, 2> Z, const likewise::Adjacency& pairs, int64
             "pairs must index the rows of Z.");
     require(same_shape(out, Z), "out must have Z's shape.");
     nb::gil_scoped_release unlocked;
-    likewise::laplacian_rows(Z.data(), extent(Z, 1), pairs, begin, end, out.data());
+    std::vector<double> sum(extent(Z, 1));
+    likewise::laplacian_rows(Z.data(), extent(Z, 1), pairs, begin, end, sum.data(), out.data());
 }
 
 template <typename T>
@@ -155,7 +186,7 @@ void pair_sqdist(Array<const T, 2> Z, Array<const T, 2> points, Indices rows, In
     require_indices(rows, extent(Z), kRowsWithin);
     require_indices(cols, extent(points), kRowsWithin);
     nb::gil_scoped_release unlocked;
-    likewise::pair_sqdist(Z.data(), points.data(), extent(Z, 1), rows.data(), cols.data(), 0,
+    likewise::pair_sqdist(Z.data(), points.data(), extent(Z, 1), rows.data(), cols.data(),
                           extent(rows), out.data());
 }
 
@@ -179,6 +210,7 @@ void bind_distances(nb::module_& m) {
           array("sqdist"));
     m.def("sort_found", &sort_found, array("start"), "begin"_a, "end"_a, array("cols"),
           array("sqdist"));
+    m.def("kd_order", &kd_order, array("points"), array("order"), "begin"_a, "end"_a);
     nb::class_<likewise::Adjacency>(m, "Adjacency")
         .def(nb::new_(&make_adjacency), array("rows"), array("cols"), array("weights"), "n"_a);
     bind_rows<float>(m);

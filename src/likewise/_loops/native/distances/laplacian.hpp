@@ -4,6 +4,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "distances/sqdist.hpp"
+#include "instructions.hpp"
+#include "lanes.hpp"
+
 namespace likewise {
 
 // The pairs of each row. Entries keep the order of the pairs, so the order of a sum over a row does
@@ -37,21 +41,45 @@ struct Adjacency {
 
 // Rows begin..end of the product. Each row gathers its own sum, so no two threads write to one row.
 template <typename T>
-void laplacian_rows(const T* Z, int64_t d, const Adjacency& pairs, int64_t begin, int64_t end,
-                    T* out) {
-    std::vector<double> sum(d);
+LIKEWISE_INLINE void laplacian_rows_of(const T* Z, int64_t d, const Adjacency& pairs,
+                                       int64_t begin, int64_t end, double* sum, T* out) {
+    constexpr int64_t ahead = 4;
+    Doubles diff;
     for (int64_t i = begin; i < end; ++i) {
         const T* own = Z + i * d;
-        for (double& s : sum) s = 0;
+        for (int64_t k = 0; k < d; ++k) sum[k] = 0;
         for (int64_t e = pairs.start[i]; e < pairs.start[i + 1]; ++e) {
+            if (e + ahead < pairs.start[end])
+                prefetch_row(Z + static_cast<int64_t>(pairs.other[e + ahead]) * d, d);
             const T* other = Z + static_cast<int64_t>(pairs.other[e]) * d;
             const double w = pairs.weight[e];
-            for (int64_t k = 0; k < d; ++k) {
-                sum[k] += w * (static_cast<double>(own[k]) - static_cast<double>(other[k]));
+            int64_t k = 0;
+            for (; k + kLanes <= d; k += kLanes) {
+                subtract_lanes(own + k, other + k, diff);
+                lanes(sum + k) += w * diff;
             }
+            for (; k < d; ++k)
+                sum[k] += w * (static_cast<double>(own[k]) - static_cast<double>(other[k]));
         }
         for (int64_t k = 0; k < d; ++k) out[i * d + k] = static_cast<T>(sum[k]);
     }
 }
+
+LIKEWISE_INLINE void laplacian_rows_body(const float* Z, int64_t d, const Adjacency& pairs,
+                                         int64_t begin, int64_t end, double* sum, float* out) {
+    laplacian_rows_of(Z, d, pairs, begin, end, sum, out);
+}
+LIKEWISE_INLINE void laplacian_rows_body(const double* Z, int64_t d, const Adjacency& pairs,
+                                         int64_t begin, int64_t end, double* sum, double* out) {
+    laplacian_rows_of(Z, d, pairs, begin, end, sum, out);
+}
+LIKEWISE_DISPATCH(void, laplacian_rows,
+                  (const float* Z, int64_t d, const Adjacency& pairs, int64_t begin, int64_t end,
+                   double* sum, float* out),
+                  (Z, d, pairs, begin, end, sum, out))
+LIKEWISE_DISPATCH(void, laplacian_rows,
+                  (const double* Z, int64_t d, const Adjacency& pairs, int64_t begin, int64_t end,
+                   double* sum, double* out),
+                  (Z, d, pairs, begin, end, sum, out))
 
 }  // namespace likewise

@@ -15,6 +15,22 @@
 //   the double arithmetic of norms and of the final test:         u (n + m) for d < 2^27.
 // All together at most e (n + m + R/2) with e = g(d + 8), so A + e (n + m + R/2), computed in
 // float32, is not negative. Underflow adds less than d 2^-140; d 2^-100 is allowed for it.
+//
+// For many features the rows are screened (screened_tiles.hpp). They are sorted by class and then
+// as in a kd tree, so that the rows of a tile are near each other, and a', b' are the float32
+// roundings of Q'a, Q'b, computed in double, where Q has the principal axes as columns. To the
+// errors above this adds
+//   a Q that is orthogonal up to t = |Q'Q - I|:  |D(Q'a,Q'b) - D(a,b)|/2 <= t D/2 <= t (n + m),
+//   the rotation in double, off by at most v = d^1.5 2^-53 of the norm of a row:    2 v (n + m),
+//   the radius, added to the sum on its own:     one more rounding of each of its terms,
+// together less than 2u (n + m + R/2), as t <= 2^-26 and d <= 2^12, which the caller checks.
+// After p < d directions the rest of <a',b'> is replaced by r s, where r and s are at least the
+// norms of the rest of a' and of b': by Cauchy-Schwarz that is not less. r and s exceed these norms
+// by less than 2^-21 of them, so that r s and the magnitudes of the p products before add up to at
+// most (1 + 2^-19)(n + m)/2, and there are p + 1 products instead of d: their errors are bounded by
+// those of the whole sum, and less than u (n + m)/100 more. A rest that is summed on its own is a
+// sum of the same d products in another order. So e = g(d + 11) is enough. Where r or s underflow
+// they are off by at most 2^-149, and r s by less than the d 2^-100 that is allowed.
 #pragma once
 
 #include <algorithm>
@@ -29,6 +45,7 @@
 #include <utility>
 #include <vector>
 
+#include "distances/screened_tiles.hpp"
 #include "distances/sqdist.hpp"
 #include "distances/tiles.hpp"
 
@@ -59,18 +76,30 @@ class RadiusScan {
   public:
     // order: the rows sorted by (class, radius); group: the class of each sorted position.
     // panelled: store rows in panels for the tiles, else row by row for a matrix product.
+    // stops: numbers of directions after which tiles are screened, ascending and less than d, at
+    // most kStops; the rows to pack must then be rotated. Empty if they are not screened.
     RadiusScan(const T* Z, int64_t n, int64_t d, const int64_t* order, const int64_t* group,
                const double* radius2, const double* centre, double scale, int64_t limit,
-               bool panelled, const std::string& instructions)
+               bool panelled, const std::vector<int64_t>& stops, const std::string& instructions)
         : Z_(Z), n_(n), d_(d), order_(order), group_(group), radius2_(radius2), centre_(centre),
-          scale_(scale), limit_(limit), panelled_(panelled), tile_(tile_for(instructions)),
+          scale_(scale), limit_(limit), panelled_(panelled), stops_(stops),
+          tile_(tile_for(instructions)), screened_tile_(screened_tile_for(instructions)),
           panels_((n + kPanel - 1) / kPanel), rows_(aligned_floats(panels_ * kPanel * d)),
           init_(aligned_floats(panels_ * kPanel)), need_(aligned_floats(panels_ * kPanel)),
-          half_(aligned_floats(panels_ * kPanel)), half_max_(panels_, 0.0f) {}
+          half_(aligned_floats(panels_ * kPanel)), half_max_(panels_, 0.0f) {
+        if (stops.empty()) return;
+        // A vector from any stop on ends within the row.
+        stride_ = (d - stops[0] + 2 * kRestLanes - 2) / kRestLanes * kRestLanes;
+        rest_ = aligned_floats(panels_ * kPanel * stride_);
+        for (size_t s = 0; s < stops.size(); ++s) norms_[s] = aligned_floats(panels_ * kPanel);
+    }
 
     int64_t panels() const { return panels_; }
     int64_t found() const { return found_.load(); }
+    int64_t dropped() const { return dropped_.load(); }  // pairs in tiles that were dropped early
     float* rows() const { return rows_.get(); }
+    bool panelled() const { return panelled_; }
+    bool screened() const { return !stops_.empty(); }
 
     // First panel with a column of another class than the first row of panel p.
     int64_t first_column_panel(int64_t p) const {
@@ -78,35 +107,24 @@ class RadiusScan {
     }
 
     // Fill panels begin..end with centred, scaled float32 rows and the constants of their test.
-    void pack(int64_t begin, int64_t end) {
-        const double u = 0x1p-24, k = static_cast<double>(d_) + 8, e = k * u / (1 - k * u);
+    // rotated: the same rows in rotated coordinates, if they are screened.
+    void pack(int64_t begin, int64_t end, const double* rotated) {
         for (int64_t p = begin; p < end; ++p) {
             for (int64_t i = p * kPanel; i < (p + 1) * kPanel; ++i) {
-                float* row = panelled_ ? rows_.get() + p * kPanel * d_ + i % kPanel
-                                       : rows_.get() + i * d_;
-                const int64_t step = panelled_ ? kPanel : 1;
-                if (i >= n_) {  // padding: near no row
-                    for (int64_t f = 0; f < d_; ++f) row[f * step] = 0;
+                const bool padding = i >= n_;
+                const double norm2 =
+                    padding             ? pack_row(i, [](int64_t) { return 0.0; })
+                    : rotated != nullptr ? pack_rotated(i, rotated + (i - begin * kPanel) * d_)
+                                         : pack_centred(i, Z_ + order_[i] * d_);
+                if (padding) {  // near no row
                     init_[i] = -1e30f;
                     need_[i] = 1e30f;
                     half_[i] = 0;
-                    continue;
+                } else {
+                    pack_constants(i, norm2);
                 }
-                const T* z = Z_ + order_[i] * d_;
-                double norm2 = 0;
-                for (int64_t f = 0; f < d_; ++f) {
-                    const float value = static_cast<float>((z[f] - centre_[f]) * scale_);
-                    row[f * step] = value;
-                    norm2 += static_cast<double>(value) * value;
-                }
-                // Distances are at most 2, so a squared radius above 8 is the same as 8.
-                const double tiny = static_cast<double>(d_) * 5e-324;  // underflow in double
-                const double wide = (std::max(radius2_[order_[i]], 0.0) + tiny) * scale_;
-                const double R = std::min(8.0, wide * scale_);
-                init_[i] = static_cast<float>(-norm2 * (0.5 - e));
-                need_[i] = static_cast<float>(norm2 * (0.5 - e));
-                half_[i] = static_cast<float>(R / 2 * (1 + e) + static_cast<double>(d_) * 0x1p-100);
                 half_max_[p] = std::max(half_max_[p], half_[i]);
+                if (!stops_.empty()) pack_rest(i);
             }
         }
     }
@@ -115,25 +133,27 @@ class RadiusScan {
     void scan_tiles(int64_t begin, int64_t end, Found& out) {
         uint64_t masks[kTile];
         float need[kPanel];
-        for (int64_t p = begin; p < end; ++p) {
-            for (int64_t q = first_column_panel(p); q < panels_; ++q) {
-                if (found() > limit_) return;
-                const size_t before = out.size();
-                needs(p * kPanel, kPanel, q, need);
+        int64_t dropped = 0;
+        std::vector<int64_t> first(end - begin);
+        for (int64_t p = begin; p < end; ++p) first[p - begin] = first_column_panel(p);
+        // All rows of the block meet a panel of columns while it is in the cache.
+        for (int64_t q = first.empty() ? panels_ : first[0]; q < panels_; ++q) {
+            if (found() > limit_) return;
+            const size_t before = out.size();
+            for (int64_t p = begin; p < end && first[p - begin] <= q; ++p) {
+                if (stops_.empty()) needs(p * kPanel, kPanel, q, need);
                 for (int r0 = 0; r0 < kPanel; r0 += kTile) {
-                    if (!tile_(rows_.get() + p * kPanel * d_ + r0, rows_.get() + q * kPanel * d_,
-                               d_, init_.get() + q * kPanel, need + r0, masks)) {
-                        continue;
-                    }
+                    if (!near_tile(p, r0, q, need + r0, masks, &dropped)) continue;
                     for (int r = 0; r < kTile; ++r) {
                         for (uint64_t left = masks[r]; left != 0; left &= left - 1) {
                             measure(p * kPanel + r0 + r, q * kPanel + __builtin_ctzll(left), out);
                         }
                     }
                 }
-                count(out.size() - before);
             }
+            count(out.size() - before);
         }
+        dropped_ += dropped;
     }
 
     // The same from a block of inner products of float32 rows: rows from `row`, columns from
@@ -161,6 +181,87 @@ class RadiusScan {
     }
 
   private:
+    // Store row i from its values by feature; returns the squared norm of what is stored.
+    template <typename Values>
+    double pack_row(int64_t i, const Values& value_of) {
+        float* row = panelled_ ? rows_.get() + i / kPanel * kPanel * d_ + i % kPanel
+                               : rows_.get() + i * d_;
+        const int64_t step = panelled_ ? kPanel : 1;
+        double norm2 = 0;
+        for (int64_t f = 0; f < d_; ++f) {
+            const float value = static_cast<float>(value_of(f));
+            row[f * step] = value;
+            norm2 += static_cast<double>(value) * value;
+        }
+        return norm2;
+    }
+
+    double pack_centred(int64_t i, const T* z) {
+        return pack_row(i, [&](int64_t f) { return (z[f] - centre_[f]) * scale_; });
+    }
+
+    double pack_rotated(int64_t i, const double* values) {
+        return pack_row(i, [&](int64_t f) { return values[f]; });
+    }
+
+    void pack_constants(int64_t i, double norm2) {
+        const double k = static_cast<double>(d_) + (stops_.empty() ? 8 : 11);
+        const double u = 0x1p-24, e = k * u / (1 - k * u);
+        // Distances are at most 2, so a squared radius above 8 is the same as 8.
+        const double tiny = static_cast<double>(d_) * 5e-324;  // underflow in double
+        const double wide = (std::max(radius2_[order_[i]], 0.0) + tiny) * scale_;
+        const double R = std::min(8.0, wide * scale_);
+        init_[i] = static_cast<float>(-norm2 * (0.5 - e));
+        need_[i] = static_cast<float>(norm2 * (0.5 - e));
+        half_[i] = static_cast<float>(R / 2 * (1 + e) + static_cast<double>(d_) * 0x1p-100);
+    }
+
+    // The directions of row i from the first stop on, and at least the norms of the rest.
+    void pack_rest(int64_t i) {
+        const float* row = rows_.get() + i / kPanel * kPanel * d_ + i % kPanel;
+        float* rest = rest_.get() + i * stride_;
+        double norm2 = 0;
+        int64_t f = d_;
+        for (int s = static_cast<int>(stops_.size()) - 1; s >= 0; --s) {
+            for (; f > stops_[s]; --f) {
+                const float value = row[(f - 1) * kPanel];
+                rest[f - 1 - stops_[0]] = value;
+                norm2 += static_cast<double>(value) * value;
+            }
+            norms_[s][i] = static_cast<float>(std::sqrt(norm2) * (1 + 0x1p-23));
+        }
+        for (int64_t k = d_ - stops_[0]; k < stride_; ++k) rest[k] = 0;
+    }
+
+    // The tile of rows r0.. of panel p against panel q; see tiles.hpp and screened_tiles.hpp.
+    bool near_tile(int64_t p, int r0, int64_t q, const float* need, uint64_t* masks,
+                   int64_t* dropped) const {
+        const int64_t row = p * kPanel + r0, column = q * kPanel;
+        const float* rows = rows_.get() + p * kPanel * d_ + r0;
+        const float* columns = rows_.get() + column * d_;
+        const float* init = init_.get() + column;
+        if (stops_.empty()) return tile_(rows, columns, d_, init, need, masks);
+        ScreenedTile tile;
+        tile.rows = rows;
+        tile.columns = columns;
+        tile.d = d_;
+        tile.init = init;
+        tile.need = need_.get() + row;
+        tile.row_half = half_.get() + row;
+        tile.column_half = half_.get() + column;
+        tile.n_stops = static_cast<int>(stops_.size());
+        for (int s = 0; s < tile.n_stops; ++s) {
+            tile.stops[s] = stops_[s];
+            tile.row_norms[s] = norms_[s].get() + row;
+            tile.column_norms[s] = norms_[s].get() + column;
+        }
+        tile.row_rest = rest_.get() + row * stride_;
+        tile.column_rest = rest_.get() + column * stride_;
+        tile.stride = stride_;
+        tile.dropped = dropped;
+        return screened_tile_(tile, masks);
+    }
+
     // The inner product from which, per row, a column of panel q is near in either direction.
     void needs(int64_t row, int64_t n_rows, int64_t q, float* need) const {
         for (int64_t r = 0; r < n_rows; ++r) {
@@ -187,11 +288,15 @@ class RadiusScan {
     double scale_;
     int64_t limit_;
     bool panelled_;
+    std::vector<int64_t> stops_;
     Tile tile_;
+    Screened screened_tile_;
     int64_t panels_;
     std::unique_ptr<float[], AlignedFree> rows_, init_, need_, half_;
+    int64_t stride_ = 0;
+    std::unique_ptr<float[], AlignedFree> rest_, norms_[kStops];
     std::vector<float> half_max_;  // of each panel
-    std::atomic<int64_t> found_{0};
+    std::atomic<int64_t> found_{0}, dropped_{0};
 };
 
 // Sort the pairs found by row, emptying the blocks; `start` becomes where the rows begin.

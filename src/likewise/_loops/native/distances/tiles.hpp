@@ -37,24 +37,24 @@ inline bool tile_portable(const float* rows, const float* columns, int64_t d, co
     for (int r0 = 0; r0 < kTile; r0 += R) {
         for (int c0 = 0; c0 < kPanel; c0 += C) {
             Floats4 sum[R][V];
-#pragma GCC unroll 4
+            LIKEWISE_UNROLL(4)
             for (int r = 0; r < R; ++r)
                 for (int v = 0; v < V; ++v)
                     sum[r][v] = *reinterpret_cast<const Floats4*>(init + c0 + 4 * v) - need[r0 + r];
             for (int64_t k = 0; k < d; ++k) {
                 const auto* column = reinterpret_cast<const Floats4*>(columns + k * kPanel + c0);
                 const float* row = rows + k * kPanel + r0;
-#pragma GCC unroll 4
+                LIKEWISE_UNROLL(4)
                 for (int r = 0; r < R; ++r)
                     for (int v = 0; v < V; ++v) sum[r][v] += row[r] * column[v];
             }
             Ints4 signs = reinterpret_cast<Ints4>(sum[0][0]);
-#pragma GCC unroll 4
+            LIKEWISE_UNROLL(4)
             for (int r = 0; r < R; ++r)
                 for (int v = 0; v < V; ++v) signs &= reinterpret_cast<Ints4>(sum[r][v]);
             if ((signs[0] & signs[1] & signs[2] & signs[3]) < 0) continue;  // all negative
             any = true;
-#pragma GCC unroll 4
+            LIKEWISE_UNROLL(4)
             for (int r = 0; r < R; ++r)
                 for (int c = 0; c < C; ++c)
                     masks[r0 + r] |= static_cast<uint64_t>(sum[r][c / 4][c % 4] >= 0) << (c0 + c);
@@ -111,7 +111,7 @@ __attribute__((target("avx512f"))) inline bool tile_avx512(const float* rows, co
     constexpr int R = kTile, V = kPanel / 16;  // 24 sums, 3 columns, 1 row of 32 registers
     const __m512 zero = _mm512_setzero_ps();
     __m512 sum[R][V];
-#pragma GCC unroll 8
+    LIKEWISE_UNROLL(8)
     for (int r = 0; r < R; ++r)
         for (int v = 0; v < V; ++v)
             sum[r][v] = _mm512_sub_ps(_mm512_load_ps(init + 16 * v), _mm512_set1_ps(need[r]));
@@ -124,12 +124,12 @@ __attribute__((target("avx512f"))) inline bool tile_avx512(const float* rows, co
         }
     }
     __m512i signs = _mm512_castps_si512(sum[0][0]);
-#pragma GCC unroll 8
+    LIKEWISE_UNROLL(8)
     for (int r = 0; r < R; ++r)
         for (int v = 0; v < V; ++v)
             signs = _mm512_and_si512(signs, _mm512_castps_si512(sum[r][v]));
     if (!_mm512_cmpge_epi32_mask(signs, _mm512_setzero_si512())) return false;  // all negative
-#pragma GCC unroll 8
+    LIKEWISE_UNROLL(8)
     for (int r = 0; r < R; ++r) {
         masks[r] = 0;
         for (int v = 0; v < V; ++v) {

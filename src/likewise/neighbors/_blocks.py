@@ -1,0 +1,172 @@
+"""Exact searches between two blocks of rows, which together are a search among all rows."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from likewise import _loops
+from likewise._runtime.arrays import Array, FloatArray, IndexArray
+from likewise.neighbors._nearest import nearest
+from likewise.neighbors._radius import within_radius_of_other_class
+
+# With fewer rows per class, one search of both blocks is faster than one per class.
+_MIN_CLASS_ROWS = 256
+_SMALL_PRODUCT = 1 << 12  # pairs of rows of a class, up to which all are compared
+
+
+class BlockPairs(NamedTuple):
+    """Pairs of a row of one block and a row of another, with their squared distances."""
+
+    rows: IndexArray
+    cols: IndexArray
+    sqdist: FloatArray
+
+
+def nearest_of_class_in_block(
+    Z: Array,
+    codes: IndexArray,
+    other: Array,
+    other_codes: IndexArray,
+    k: int,
+    *,
+    same_block: bool,
+    n_jobs: int | None = None,
+) -> BlockPairs:
+    """Return the k nearest rows of the same class that another block has for each row.
+
+    Parameters
+    ----------
+    Z, other : arrays of shape (n, d) and (m, d)
+    codes, other_codes : int arrays of shape (n,) and (m,)
+    k : int
+        Fewer are returned if the other block has fewer.
+    same_block : bool
+        Whether the other block is the same; no row is then its own neighbour.
+    n_jobs : int or None
+
+    Returns
+    -------
+    BlockPairs
+        In no particular order.
+
+    Examples
+    --------
+    >>> Z, codes = np.array([[0.0], [1.0], [3.0]]), np.array([0, 0, 0])
+    >>> found = nearest_of_class_in_block(Z, codes, Z, codes, 1, same_block=True)
+    >>> found.rows, found.cols
+    (array([0, 1, 2]), array([1, 0, 1]))
+    """
+    by_code, by_other = _members(codes), _members(other_codes)
+    parts: list[BlockPairs] = []
+    small: list[tuple[IndexArray, IndexArray]] = []
+    for code in by_code.keys() & by_other.keys():
+        rows, cols = by_code[code], by_other[code]
+        available = len(cols) - same_block
+        if not available:
+            continue
+        if len(rows) * len(cols) <= _SMALL_PRODUCT:
+            small.append((np.repeat(rows, len(cols)), np.tile(cols, len(rows))))
+            continue
+        points = other[cols]
+        queries = points if same_block else Z[rows]
+        wanted = min(k, available)
+        sqdist, index = nearest(queries, points, wanted, exclude_self=same_block, n_jobs=n_jobs)
+        parts.append(BlockPairs(np.repeat(rows, wanted), cols[index].ravel(), sqdist.ravel()))
+    if small:
+        rows, cols = (np.concatenate(side) for side in zip(*small, strict=True))
+        if same_block:
+            rows, cols = rows[rows != cols], cols[rows != cols]
+        sqdist = _loops.pair_sqdist(Z, rows, cols, points=other, n_jobs=n_jobs)
+        parts.append(nearest_of_pairs(BlockPairs(rows, cols, sqdist), k))
+    return _joined(parts)
+
+
+def nearest_of_pairs(pairs: BlockPairs, k: int) -> BlockPairs:
+    """Return the k pairs of each row of least distance, then of least column, sorted by row."""
+    order = np.lexsort((pairs.cols, pairs.sqdist, pairs.rows))
+    rows, cols, sqdist = pairs.rows[order], pairs.cols[order], pairs.sqdist[order]
+    kept = np.arange(len(rows)) - np.searchsorted(rows, rows) < k
+    return BlockPairs(rows[kept], cols[kept], sqdist[kept])
+
+
+def within_radius_between(
+    first: tuple[Array, IndexArray, FloatArray],
+    second: tuple[Array, IndexArray, FloatArray],
+    *,
+    max_pairs: int | None = None,
+    n_jobs: int | None = None,
+) -> tuple[BlockPairs, BlockPairs]:
+    """Return the pairs of rows of two blocks, of different class, nearer than a row's radius.
+
+    Parameters
+    ----------
+    first, second : tuples of arrays
+        Rows, classes and squared radii of two different blocks.
+    max_pairs : int or None
+        If there are more, raise `TooManyPairs`.
+    n_jobs : int or None
+
+    Returns
+    -------
+    tuple of BlockPairs
+        Those within the radius of a row of the first block, and those within the radius of a row
+        of the second, which is `rows` there.
+
+    Examples
+    --------
+    >>> one = np.zeros((1, 1)), np.array([0]), np.array([2.0])
+    >>> two = np.ones((1, 1)), np.array([1]), np.array([0.5])
+    >>> within_radius_between(one, two)[0].sqdist, within_radius_between(one, two)[1].sqdist
+    (array([1.]), array([], dtype=float64))
+    """
+    Z, codes, radius2 = first
+    members = _members(codes)
+    small = len(codes) < _MIN_CLASS_ROWS * len(members)
+    if small:
+        searches = [(np.arange(len(codes)), np.arange(len(second[1])))]
+    else:
+        searches = [(rows, np.flatnonzero(second[1] != code)) for code, rows in members.items()]
+    forward: list[BlockPairs] = []
+    backward: list[BlockPairs] = []
+    for rows, cols in searches:
+        if not len(rows) or not len(cols):
+            continue
+        if small:
+            labels = np.concatenate([codes[rows], second[1][cols]])
+        else:  # the blocks are the classes: no pair within a block is compared
+            labels = np.repeat(np.array([0, 1]), [len(rows), len(cols)])
+        found = BlockPairs(
+            *within_radius_of_other_class(
+                np.concatenate([Z[rows], second[0][cols]]),
+                labels,
+                np.concatenate([radius2[rows], second[2][cols]]),
+                max_pairs=max_pairs,
+                n_jobs=n_jobs,
+            )
+        )
+        n = len(rows)
+        there = (found.rows < n) & (found.cols >= n)
+        back = (found.rows >= n) & (found.cols < n)
+        forward.append(
+            BlockPairs(rows[found.rows[there]], cols[found.cols[there] - n], found.sqdist[there])
+        )
+        backward.append(
+            BlockPairs(cols[found.rows[back] - n], rows[found.cols[back]], found.sqdist[back])
+        )
+    return _joined(forward), _joined(backward)
+
+
+def _members(codes: IndexArray) -> dict[int, IndexArray]:
+    """Return the row numbers of each class."""
+    order = np.argsort(codes, kind="stable")
+    classes, starts = np.unique(codes[order], return_index=True)
+    return dict(zip(classes.tolist(), np.split(order, starts[1:]), strict=True))
+
+
+def _joined(parts: list[BlockPairs]) -> BlockPairs:
+    if not parts:
+        nothing = np.empty(0, dtype=np.int64)
+        return BlockPairs(nothing, nothing, np.empty(0))
+    return BlockPairs(*(np.concatenate(side) for side in zip(*parts, strict=True)))
