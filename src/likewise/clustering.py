@@ -10,14 +10,9 @@ from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import connected_components
 
 from likewise._runtime.arrays import BoolArray, FloatArray, IndexArray
+from likewise._runtime.row_numbers import as_integers
 from likewise._runtime.text import quote
-from likewise._runtime.validation import (
-    as_float_array,
-    as_integers,
-    at_least,
-    boolean,
-    check_parameters,
-)
+from likewise._runtime.validation import as_float_array, at_least, boolean, check_parameters
 
 _LEAST_GAIN = 1e-9  # of a move: less may be rounding, which could go on forever
 _SMALL = 50  # items of a component that is refined from two starts

@@ -109,7 +109,7 @@ def test_small_components_are_kept_whole():
         (None, lambda A, B: np.linalg.norm(A - B, axis=1)),
         (lw.Euclidean(), lambda A, B: np.linalg.norm(A - B, axis=1)),
         (
-            "cosine",
+            "Cosine",
             lambda A, B: np.linalg.norm(
                 A / np.linalg.norm(A, axis=1)[:, None] - B / np.linalg.norm(B, axis=1)[:, None],
                 axis=1,
@@ -297,7 +297,7 @@ SAME = [1, 0, 1, 0, 1, 0, 1, 0]
         (
             {"metric": lw.ITML()},
             {"pairs": PAIRS[:2], "same": [1, 0]},
-            "3 items are too few",
+            "of 3 items, too few to split",
         ),
         ({"metric": lw.ITML()}, {}, "at least one of each is needed: pairs straddle the split"),
         ({"metric": "no"}, {}, "metric='no' is not allowed: PairClassifier needs 'cosine' or"),

@@ -7,7 +7,7 @@ import pytest
 import scipy.stats
 from pair_oracles import all_pairs, brute_force_variance, simulate_scores
 
-from likewise.statistics import ErrorRates, error_rates, pairs_needed
+from likewise.statistics import ErrorRates, error_rates, pairs_needed, verification_curve
 from likewise.statistics._disjoint_pairs import disjoint_pairs
 from likewise.statistics._item_bootstrap import bootstrap_rates
 from likewise.statistics._rate_bounds import rate_bounds
@@ -95,6 +95,19 @@ def test_exact_bounds_are_those_of_disjoint_pairs(scored):
     grouped = error_rates(distances, same, 2.0, items=items, groups=y, guarantee="exact")
     assert grouped.effective_pairs == (5, 10), "one pair of two subjects, one within each subject"
     assert grouped.fmr_upper > rates.fmr_upper
+
+
+def test_exact_intervals_hold_the_rate_of_all_pairs():
+    # The errors are those of one item with many pairs, of which one is among disjoint pairs.
+    star = np.column_stack([np.zeros(200, dtype=int), np.arange(1, 201)])
+    others = np.arange(1, 1201).reshape(-1, 2)
+    items = np.r_[star, others, [[2000, 2001]]]
+    distances = np.r_[np.zeros(200), np.ones(600), 0.0]
+    same = np.arange(801) == 800
+    rates = error_rates(distances, same, 0.5, items=items, guarantee="exact")
+    assert rates.fmr == rates.fmr_upper == rates.fmr_interval[1] == 0.25
+    curve = verification_curve(distances, same, items=items, confidence=0.95, guarantee="exact")
+    assert curve.band.fmr_upper.tolist() == [0.25, 1.0]
 
 
 def test_disjoint_pairs_are_those_of_a_loop_in_random_order():

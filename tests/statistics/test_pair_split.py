@@ -121,12 +121,12 @@ def test_groups_where_they_do_not_belong_cause_a_warning():
     [
         (lambda: PairSplit(1).split(all_pairs(9)), "n_splits=1 is not allowed"),
         (lambda: PairSplit(test_size=1.0).split(all_pairs(9)), "test_size=1.0 is not allowed"),
-        (lambda: PairSplit(5).split(all_pairs(9)), "9 items are too few to split into 5 parts"),
-        (lambda: PairSplit(2).split([[0, 0]]), r"items\[0\] pairs item 0 with itself"),
-        (lambda: PairSplit(2).split([[0, 1, 2]]), r"items has shape \(1, 3\)"),
+        (lambda: PairSplit(5).split(all_pairs(9)), "of 9 items, too few to split into 5 parts"),
+        (lambda: PairSplit(2).split([[0, 0]]), r"X\[0\] pairs item 0 with itself"),
+        (lambda: PairSplit(2).split([[0, 1, 2]]), r"X has shape \(1, 3\)"),
         (
             lambda: GroupPairSplit(2, groups=[0, 1]).split([[0, 5]]),
-            "items must be positions in groups",
+            "X must be positions in groups",
         ),
         (
             lambda: PairSplit(2).split([[0, i] for i in range(1, 9)]),

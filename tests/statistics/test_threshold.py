@@ -42,10 +42,14 @@ def test_the_threshold_is_the_last_before_the_first_failure(scored, name, rate):
     ordered = np.sort(distances[kind])
     # Up to 100 errors the grid has all of their numbers, and these rates have not many more.
     candidates = ordered[9:] if name == "fmr" else ordered[::-1][10:]
+    # There are at most as many effective pairs as with 100 errors, or a tenth of the pairs.
+    n_few = min(100, kind.sum() // 10)
+    few = ordered[n_few - 1] if name == "fmr" else ordered[::-1][n_few]
 
     def passes(threshold):
-        rates = error_rates(distances, same, threshold, items=items)
-        return getattr(rates, f"{name}_upper") <= rate
+        is_stricter = threshold < few if name == "fmr" else threshold > few
+        at = [threshold, few] if is_stricter else [threshold]
+        return upper_bound(distances[kind], items[kind], name == "fmr", at) <= rate
 
     expected = walk(candidates, passes)
     wrong = distances[kind] <= expected if name == "fmr" else distances[kind] > expected
@@ -62,6 +66,20 @@ def test_the_threshold_is_the_last_before_the_first_failure(scored, name, rate):
         True,
     )
     assert f"{name.upper()} at this threshold is at most {100 * rate:g}%" in chosen.promise
+
+
+def upper_bound(distances, units, accepted_are_errors, thresholds):
+    """Return Korn and Graubard's bound at the first threshold, for the fewest effective pairs."""
+    found = []
+    for threshold in thresholds:
+        error = ((distances <= threshold) == accepted_are_errors).astype(float)
+        p = error.mean()
+        variance, freedom = variance_by_sums((error - p) / len(error), units)
+        found.append((p, p * (1 - p) / variance, freedom))
+    p, _, freedom = found[0]
+    n = min(effective for _, effective, _ in found)
+    n *= (scipy.stats.norm.ppf(0.95) / scipy.stats.t.ppf(0.95, freedom)) ** 2
+    return scipy.stats.beta.ppf(0.95, p * n + 1, (1 - p) * n)
 
 
 def test_recall_is_one_minus_fnmr_and_percent_are_understood(scored):
@@ -288,6 +306,36 @@ def test_so_many_items_as_were_said_to_be_needed_do():
 
 
 @pytest.mark.filterwarnings("ignore:Few items cause most of the errors")
+def test_the_items_that_a_precision_needs_follow_from_the_pairs_that_are_accepted():
+    def simulate(n_items, seed):
+        rng = np.random.default_rng(seed)
+        items = rng.choice(all_pairs(n_items), 16 * n_items, replace=False)
+        same = rng.random(len(items)) < 0.2
+        scores = simulate_scores(rng, np.arange(n_items), items, 0.2) - 3 * same
+        return scores, same, items
+
+    def choose(n_items, seed):
+        scores, same, items = simulate(n_items, seed)
+        return choose_threshold(scores, same, "precision>=0.97", items=items, prevalence=0.2)
+
+    with pytest.raises(GuaranteeError, match="cannot be promised") as caught:
+        choose(100, 0)
+    needed = caught.value.needed_items
+    assert 150 < needed < 1000
+    assert caught.value.needed_pairs == pytest.approx(0.8 * 16 * needed, rel=0.1)
+    refused = {}
+    for n_items in (needed // 3, 2 * needed):
+        refused[n_items] = 0
+        for seed in range(10):
+            try:
+                choose(n_items, seed + 1)
+            except GuaranteeError:
+                refused[n_items] += 1
+    assert refused[needed // 3] >= 6
+    assert refused[2 * needed] <= 2
+
+
+@pytest.mark.filterwarnings("ignore:Few items cause most of the errors")
 def test_the_chosen_threshold_keeps_its_target_on_new_items():
     # The benchmark `pair-coverage` has the exact numbers; 3.5 standard errors of 92% are 6.7%.
     items, n_populations, kept = all_pairs(200), 200, 0
@@ -299,6 +347,45 @@ def test_the_chosen_threshold_keeps_its_target_on_new_items():
         )
         kept += scipy.stats.norm.cdf(chosen.threshold) <= 0.01
     assert kept / n_populations > 0.92 - 0.067
+
+
+def pairs_of_hubs(rng, n_items=1250, hub_share=1 / 300):
+    """Draw pairs of items, of which a few hubs have ten times as many, and closer ones."""
+    is_hub = rng.random(n_items) < hub_share
+    first = np.repeat(np.arange(n_items), rng.poisson(np.where(is_hub, 20, 2)))
+    second = (first + rng.integers(1, n_items, len(first))) % n_items
+    distances = rng.normal(size=len(first)) - 2.5 * is_hub[first]
+    items = np.r_[np.column_stack([first, second]), [[0, 1]]]
+    return np.r_[distances, -9.0], np.arange(len(items)) == len(first), items
+
+
+@pytest.mark.filterwarnings("ignore:Few items cause most of the errors")
+def test_items_with_many_pairs_and_most_errors_do_not_break_the_promise():
+    n_populations, kept, decided = 100, 0, {"approximate": 0, "exact": 0}
+    weight = 20 / (20 + 2 * 299)  # of the pairs that hubs have
+    for number in range(n_populations):
+        distances, same, items = pairs_of_hubs(np.random.default_rng(number))
+        chosen = choose_threshold(distances, same, "fmr<=0.01", items=items)
+        at = scipy.stats.norm.cdf(chosen.threshold + np.array([0, 2.5]))
+        kept += (1 - weight) * at[0] + weight * at[1] <= 0.01
+        decided[chosen.rule] += 1
+        assert chosen.fmr <= 0.01, "a promise that its own pairs contradict"
+        assert chosen.interval[0] <= chosen.threshold <= chosen.interval[1]
+    assert decided["exact"] > 20
+    # Disjoint pairs, in which a hub counts as much as any item, kept it in 54 % of 300.
+    assert kept / n_populations > 0.93 - 3.5 * 0.026
+
+
+@pytest.mark.parametrize("target", ["fmr<=0.01", "precision>=0.9"])
+def test_exact_promises_are_not_contradicted_by_all_pairs(target):
+    distances, same, items = pairs_of_hubs(np.random.default_rng(1), 6000, hub_share=1 / 100)
+    same[-601:] = True
+    distances[same] = -9.0
+    chosen = choose_threshold(
+        distances, same, target, items=items, guarantee="exact", prevalence=0.08
+    )
+    assert 0 < chosen.fmr <= 0.01
+    assert chosen.fmr > 0.006, "not much stricter than the pairs ask for"
 
 
 @pytest.mark.filterwarnings("ignore:Few items cause most of the errors")

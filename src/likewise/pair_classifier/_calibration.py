@@ -15,7 +15,7 @@ from likewise._runtime.arrays import BoolArray, FloatArray
 from likewise._runtime.invariants import require, require_array, require_number
 
 # With fewer pairs of either kind, an isotonic regression would follow single pairs.
-MIN_ISOTONIC_PAIRS = 1000
+MIN_ISOTONIC_PAIRS = 500
 
 
 @_files.record

@@ -105,7 +105,7 @@ class PairDecisions(Learner):
         """Return the probabilities that pairs are different and *same*.
 
         They were calibrated on the pairs of the threshold: by isotonic regression if there are at
-        least 1000 of each kind, else by a logistic function of the distance.
+        least 500 of each kind, else by a logistic function of the distance.
 
         Parameters
         ----------

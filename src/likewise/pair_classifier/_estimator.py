@@ -40,7 +40,9 @@ from likewise.statistics._rate_bounds import GUARANTEES, Guarantee
 from likewise.statistics._target import parse_target
 from likewise.statistics.threshold import check_prevalence
 
-_COSINE = Rule("'cosine'", lambda v: isinstance(v, str) and v == "cosine")
+
+def _is_cosine(metric: object) -> bool:
+    return isinstance(metric, str) and metric.lower() == "cosine"
 
 
 class PairClassifier(PairDecisions):
@@ -127,8 +129,20 @@ class PairClassifier(PairDecisions):
     array([ True, False,  True])
     """
 
+    metric_: Any
+    threshold_: float
+    threshold_interval_: tuple[float, float] | None
+    promise_: str
+    fmr_: float
+    fnmr_: float
+    n_metric_items_: int
+    n_threshold_items_: int
+    n_threshold_pairs_: int
+    n_dropped_pairs_: int
+    classes_: Array
+
     _rules: ClassVar = {
-        "metric": either(_COSINE, METRIC_RULE),
+        "metric": either(Rule("'cosine'", _is_cosine), METRIC_RULE),
         "prevalence": either(none(), SHARE),
         "confidence": strictly_between(0.5, 1),
         "guarantee": one_of(*GUARANTEES),
@@ -264,7 +278,7 @@ class PairClassifier(PairDecisions):
             note += " The metric is taken as given: it must not have been learned from these items."
         else:
             metric = fresh_metric(self.metric).fit(X) if self._has_metric() else None  # Euclidean
-        self._normalized = isinstance(self.metric, str) and self.metric == "cosine"
+        self._normalized = _is_cosine(self.metric)
         self._centre = robust_centre(X)
         self.metric_ = metric
         distances = self._distances(X, held.index)
@@ -320,9 +334,7 @@ class PairClassifier(PairDecisions):
             )
 
     def _has_metric(self) -> bool:
-        return self.metric is not None and not (
-            isinstance(self.metric, str) and self.metric == "cosine"
-        )
+        return self.metric is not None and not _is_cosine(self.metric)
 
     def _learner(self) -> Any:
         """Return the metric to learn, unfitted; None if there is nothing to learn."""

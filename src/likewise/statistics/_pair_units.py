@@ -8,21 +8,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from likewise._runtime.arrays import BoolArray, FloatArray, IndexArray
+from likewise._runtime.row_numbers import check_same_flags
 from likewise._runtime.text import quote
-from likewise._runtime.validation import as_float_array, check_same_flags
+from likewise._runtime.validation import as_float_array
 
 
 def check_scored_pairs(
-    distances: ArrayLike, same: ArrayLike, name: str = "distances"
+    distances: ArrayLike, same: ArrayLike, name: str = "distances", *, both_kinds: bool = True
 ) -> tuple[FloatArray, BoolArray]:
-    """Return finite distances and flags, of which both kinds are needed."""
+    """Return finite distances and flags, of which both kinds are needed unless told otherwise."""
     values = as_float_array(distances, name)
     if values.ndim != 1:
         raise ValueError(f"{name} has shape {values.shape}, but one distance per pair is needed.")
     if not np.isfinite(values).all():
         raise ValueError(f"{name} must be finite, but it has NaN or infinite values.")
     flags = check_same_flags(same, len(values))
-    require_both_kinds(flags)
+    if both_kinds:
+        require_both_kinds(flags)
     return values, flags
 
 
@@ -77,13 +79,17 @@ def check_groups(groups: ArrayLike, n_items: int, name: str = "groups") -> Index
 
 
 def units_of_pairs(
-    items: ArrayLike, groups: ArrayLike | None = None, *, n_pairs: int | None = None
+    items: ArrayLike,
+    groups: ArrayLike | None = None,
+    *,
+    n_pairs: int | None = None,
+    name: str = "items",
 ) -> IndexArray:
     """Return the units of each pair as codes: its items, or with groups their subjects.
 
     With `groups`, the ids must be positions in it. Both units of a pair within a subject are equal.
     """
-    ids = check_items(items, n_pairs)
+    ids = check_items(items, n_pairs, name)
     if groups is None:
         return _codes(ids)
     shape = np.shape(groups)
@@ -93,7 +99,7 @@ def units_of_pairs(
     outside = ids[(ids < 0) | (ids >= len(subjects))] if ids.dtype.kind in "iu" else ids.ravel()
     if len(outside):
         raise ValueError(
-            f"items must be positions in groups, 0 to {len(subjects) - 1}, but it holds "
+            f"{name} must be positions in groups, 0 to {len(subjects) - 1}, but it holds "
             f"{quote(outside[0])}."
         )
     of_pairs: IndexArray = subjects[ids]

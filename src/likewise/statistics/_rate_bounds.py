@@ -9,11 +9,25 @@ import numpy as np
 import scipy.special
 
 from likewise._runtime.arrays import FloatArray, IndexArray
+from likewise._runtime.validation import at_least, check_parameters, one_of, strictly_between
 from likewise.statistics._item_bootstrap import bootstrap_rates
 from likewise.statistics._rate_variances import RateVariances
 
 Guarantee: TypeAlias = Literal["approximate", "exact", "bootstrap"]
 GUARANTEES = ("approximate", "exact", "bootstrap")
+
+
+def check_confidence(owner: str, confidence: float, guarantee: str, random_state: int) -> None:
+    """Raise an error if a parameter that all intervals have is not valid."""
+    check_parameters(
+        owner,
+        {"confidence": confidence, "guarantee": guarantee, "random_state": random_state},
+        {
+            "confidence": strictly_between(0.5, 1),
+            "guarantee": one_of(*GUARANTEES),
+            "random_state": at_least(0),
+        },
+    )
 
 
 class RateBounds(Protocol):
@@ -75,6 +89,36 @@ class BinomialBounds:
 
 
 @dataclass(frozen=True)
+class DisjointBounds:
+    """Clopper and Pearson's bounds of disjoint pairs, or the rate of all pairs where it is outside.
+
+    An item is in one disjoint pair, however many pairs it has: where items with many pairs cause
+    most of the errors, disjoint pairs have fewer than all.
+    """
+
+    rate: FloatArray
+    disjoint: BinomialBounds
+
+    @property
+    def effective_pairs(self) -> FloatArray:
+        """The number of disjoint pairs."""
+        return self.disjoint.effective_pairs
+
+    @property
+    def degrees_of_freedom(self) -> FloatArray:
+        """Infinite."""
+        return self.disjoint.degrees_of_freedom
+
+    def upper(self, level: float) -> FloatArray:
+        """Return what the rate does not exceed with confidence `level`."""
+        return np.maximum(self.disjoint.upper(level), self.rate)
+
+    def lower(self, level: float) -> FloatArray:
+        """Return what the rate is not below with confidence `level`."""
+        return np.minimum(self.disjoint.lower(level), self.rate)
+
+
+@dataclass(frozen=True)
 class BootstrapBounds:
     """Quantiles of rates of resampled items, moved so that their mean is the rate itself.
 
@@ -120,6 +164,8 @@ def rate_bounds(
     n_errors: IndexArray,
     guarantee: Guarantee,
     random_state: int = 0,
+    *,
+    least_errors: int = 0,
 ) -> RateBounds:
     """Return the bounds of the rate when the first `n_errors` of the pairs are errors.
 
@@ -133,12 +179,16 @@ def rate_bounds(
     guarantee : {"approximate", "exact", "bootstrap"}
     random_state : int
         Decides the disjoint pairs and the resampling.
+    least_errors : int
+        Of approximate bounds with fewer errors, the effective pairs are at most those that there
+        are with this number. A variance that was estimated from a few errors is often too small.
     """
     if variances is None or variances.independent:
         return independent_bounds(n_errors, n_pairs)
     if guarantee == "exact":
-        return _of_disjoint_pairs(variances, n_errors, random_state)
-    approximate = _of_dyadic_variance(variances, n_errors, random_state)
+        disjoint = _of_disjoint_pairs(variances, n_errors, random_state)
+        return DisjointBounds(n_errors / n_pairs, disjoint)
+    approximate = _of_dyadic_variance(variances, n_errors, random_state, least_errors)
     if guarantee == "approximate":
         return approximate
     replicates = bootstrap_rates(variances.units, n_errors, random_state)
@@ -161,7 +211,7 @@ def _of_disjoint_pairs(
 
 
 def _of_dyadic_variance(
-    variances: RateVariances, n_errors: IndexArray, random_state: int
+    variances: RateVariances, n_errors: IndexArray, random_state: int, least_errors: int
 ) -> BinomialBounds:
     """Return Korn and Graubard's bounds; those of disjoint pairs where nothing varies."""
     n_pairs = len(variances)
@@ -171,8 +221,20 @@ def _of_dyadic_variance(
         exact = _of_disjoint_pairs(variances, n_errors[constant], random_state)
         bounds.effective_pairs[constant] = exact.effective_pairs
     if not constant.all():
-        rate = bounds.rate[~constant]
-        variance, freedom = variances.at(n_errors[~constant])
-        bounds.effective_pairs[~constant] = rate * (1 - rate) / variance
+        effective, freedom = _effective_pairs(variances, n_errors[~constant])
+        few = n_errors[~constant] < least_errors
+        if few.any():
+            most, _ = _effective_pairs(variances, np.array([min(least_errors, n_pairs - 1)]))
+            effective[few] = np.minimum(effective[few], most)
+        bounds.effective_pairs[~constant] = effective
         bounds.degrees_of_freedom[~constant] = freedom
     return bounds
+
+
+def _effective_pairs(
+    variances: RateVariances, n_errors: IndexArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the effective pairs for numbers of errors, and the degrees of freedom."""
+    rate = n_errors / len(variances)
+    variance, freedom = variances.at(n_errors)
+    return rate * (1 - rate) / variance, freedom

@@ -7,8 +7,9 @@ import scipy.special
 
 from likewise._runtime.arrays import FloatArray
 from likewise.statistics._error_order import ErrorOrder
-from likewise.statistics._rate_bounds import Guarantee, rate_bounds
+from likewise.statistics._rate_bounds import Guarantee
 from likewise.statistics._scored_pairs import ScoredPairs
+from likewise.statistics._threshold_walk import bounds_of_walk
 from likewise.statistics.dyadic import codes_of_pairs, variance_over_units
 
 
@@ -23,7 +24,7 @@ def threshold_interval(
     likely_enough = min(len(kind), int(4 * rate * len(kind)) + 200)
     for stop in (likely_enough, len(kind)):
         thresholds, n_errors = kind.grid(1, stop)
-        bounds = rate_bounds(kind.variances, len(kind), n_errors, guarantee, seed)
+        bounds = bounds_of_walk(kind, n_errors, guarantee, seed)
         below, above = bounds.upper(level) < rate, bounds.lower(level) > rate
         if above.any():
             break

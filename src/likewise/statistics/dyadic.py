@@ -12,6 +12,7 @@ from likewise._runtime.validation import as_float_array
 from likewise.statistics._pair_units import units_of_pairs
 
 MIN_DEGREES_OF_FREEDOM = 3.0
+FEW_DEGREES_OF_FREEDOM = 8
 
 
 @dataclass(frozen=True)

@@ -8,20 +8,11 @@ import numpy as np
 import scipy.special
 from numpy.typing import ArrayLike
 
-from likewise._runtime.arrays import BoolArray, IndexArray
 from likewise._runtime.text import quote
-from likewise._runtime.validation import (
-    at_least,
-    check_parameters,
-    one_of,
-    strictly_between,
-    warn_user,
-)
-from likewise.statistics._pair_units import check_scored_pairs, count_items, units_of_pairs
-from likewise.statistics._rate_bounds import GUARANTEES, Guarantee, RateBounds, rate_bounds
-from likewise.statistics._rate_variances import RateVariances
-
-FEW_DEGREES_OF_FREEDOM = 8
+from likewise._runtime.validation import at_least, check_parameters, strictly_between
+from likewise.statistics._error_order import ErrorOrder
+from likewise.statistics._rate_bounds import Guarantee, RateBounds, check_confidence, rate_bounds
+from likewise.statistics._scored_pairs import ScoredPairs
 
 
 @dataclass(frozen=True)
@@ -104,8 +95,10 @@ def error_rates(
         - "approximate": those of Clopper and Pearson for the effective number of pairs, which
           comes from the dyadic variance (Korn and Graubard).
         - "exact": Clopper and Pearson's of disjoint pairs, drawn at random. They hold for any
-          number of items, but most pairs are not used. The rates are still those of all pairs.
-          The order of the pairs must not depend on their distances.
+          number of items, but most pairs are not used. The order of the pairs must not depend on
+          their distances, and the number of pairs of an item must not depend on how often it
+          causes errors. The rates are still those of all pairs; a bound that such a rate exceeds
+          is replaced by it.
         - "bootstrap": quantiles over 1000 draws of items.
 
         Where no pair is an error, or every pair is, all three use disjoint pairs.
@@ -137,21 +130,19 @@ def error_rates(
     (0.023, 0.028)
     """
     check_confidence("error_rates", confidence, guarantee, random_state)
-    values, flags = check_scored_pairs(distances, same)
+    pairs = ScoredPairs.check(distances, same, items, groups)
     if not strictly_between(-np.inf, np.inf).holds(threshold):
         raise ValueError(f"threshold is {quote(threshold)}, but a finite number is needed.")
-    units = pair_units(items, groups, len(values))
-    kinds = [
-        _of_one_kind(values[~flags] <= threshold, None if units is None else units[~flags]),
-        _of_one_kind(values[flags] > threshold, None if units is None else units[flags]),
-    ]
+    kinds = pairs.different_pairs, pairs.same_pairs
+    counts = [kind.count(np.array([float(threshold)])) for kind in kinds]
     bounds = [
-        rate_bounds(variances, len(errors), np.array([errors.sum()]), guarantee, random_state)
-        for errors, variances in kinds
+        rate_bounds(kind.variances, len(kind), count, guarantee, random_state)
+        for kind, count in zip(kinds, counts, strict=True)
     ]
-    warn_of_few_degrees(min(float(kind.degrees_of_freedom[0]) for kind in bounds), groups)
+    pairs.warn_of_few_degrees(min(float(kind.degrees_of_freedom[0]) for kind in bounds))
     (fmr, fmr_interval, fmr_upper), (fnmr, fnmr_interval, fnmr_upper) = (
-        _summary(errors, kind, confidence) for (errors, _), kind in zip(kinds, bounds, strict=True)
+        _rate_and_bounds(kind, int(count[0]), bound, confidence)
+        for kind, count, bound in zip(kinds, counts, bounds, strict=True)
     )
     return ErrorRates(
         threshold=float(threshold),
@@ -161,9 +152,9 @@ def error_rates(
         fnmr=fnmr,
         fnmr_interval=fnmr_interval,
         fnmr_upper=fnmr_upper,
-        n_items=2 * len(values) if items is None else count_items(items),
-        n_different=int((~flags).sum()),
-        n_same=int(flags.sum()),
+        n_items=pairs.n_items,
+        n_different=pairs.n_different,
+        n_same=pairs.n_same,
         effective_pairs=(
             float(bounds[0].effective_pairs[0]),
             float(bounds[1].effective_pairs[0]),
@@ -219,54 +210,10 @@ def pairs_needed(target: float, confidence: float = 0.95, errors: int = 0) -> in
     return enough
 
 
-def check_confidence(owner: str, confidence: float, guarantee: str, random_state: int) -> None:
-    """Raise an error if a parameter that all intervals have is not valid."""
-    check_parameters(
-        owner,
-        {"confidence": confidence, "guarantee": guarantee, "random_state": random_state},
-        {
-            "confidence": strictly_between(0.5, 1),
-            "guarantee": one_of(*GUARANTEES),
-            "random_state": at_least(0),
-        },
-    )
-
-
-def pair_units(
-    items: ArrayLike | None, groups: ArrayLike | None, n_pairs: int
-) -> IndexArray | None:
-    """Return the units of each pair, or None if the pairs are independent."""
-    if items is not None:
-        return units_of_pairs(items, groups, n_pairs=n_pairs)
-    if groups is not None:
-        raise ValueError("groups is given, but items, which are positions in it, are not.")
-    return None
-
-
-def warn_of_few_degrees(degrees_of_freedom: float, groups: ArrayLike | None) -> None:
-    """Warn if a variance rests on few items or subjects."""
-    if degrees_of_freedom < FEW_DEGREES_OF_FREEDOM:
-        units = "items" if groups is None else "subjects"
-        warn_user(
-            f"Few {units} cause most of the errors: the interval has about "
-            f"{degrees_of_freedom:.1f} degrees of freedom, fewer than {FEW_DEGREES_OF_FREEDOM}, "
-            "and may be too narrow."
-        )
-
-
-def _of_one_kind(
-    errors: BoolArray, units: IndexArray | None
-) -> tuple[BoolArray, RateVariances | None]:
-    """Return the errors, and the variances of the pairs with the errors first."""
-    if units is None:
-        return errors, None
-    return errors, RateVariances(units, np.argsort(~errors, kind="stable"))
-
-
-def _summary(
-    errors: BoolArray, bounds: RateBounds, confidence: float
+def _rate_and_bounds(
+    kind: ErrorOrder, n_errors: int, bounds: RateBounds, confidence: float
 ) -> tuple[float, tuple[float, float], float]:
     """Return the rate, its two-sided interval and its upper bound."""
     both_sides = (1 + confidence) / 2
     interval = float(bounds.lower(both_sides)[0]), float(bounds.upper(both_sides)[0])
-    return float(errors.mean()), interval, float(bounds.upper(confidence)[0])
+    return n_errors / len(kind), interval, float(bounds.upper(confidence)[0])

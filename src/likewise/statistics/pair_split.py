@@ -17,6 +17,7 @@ from likewise._runtime.validation import (
     check_parameters,
     either,
     none,
+    pluralize,
     strictly_between,
     warn_user,
 )
@@ -95,7 +96,7 @@ class PairSplit:
         self._check()
         if groups is not None:
             warn_user("PairSplit ignores groups; GroupPairSplit keeps subjects together.")
-        return self._splits(units_of_pairs(X), "items")
+        return self._splits(units_of_pairs(X, name="X"), "items")
 
     def _check(self) -> None:
         check_parameters(
@@ -189,7 +190,7 @@ class GroupPairSplit(PairSplit):
         self._check()
         if groups is not None:
             warn_user("GroupPairSplit.split ignores groups; give them to the constructor.")
-        return self._splits(units_of_pairs(X, self.groups), "subjects")
+        return self._splits(units_of_pairs(X, self.groups, name="X"), "subjects")
 
 
 def assign_units(
@@ -204,8 +205,8 @@ def assign_units(
     codes = codes.reshape(units.shape)
     if len(present) < 2 * len(sizes):
         raise ValueError(
-            f"{len(present)} {what} are too few to split into {len(sizes)} parts: at least "
-            f"{2 * len(sizes)} are needed."
+            f"The pairs are of {pluralize(len(present), what[:-1])}, too few to split into "
+            f"{len(sizes)} parts: at least {2 * len(sizes)} are needed."
         )
     graph = sp.coo_matrix((np.ones(len(codes)), codes.T), shape=(len(present), len(present)))
     n_components, component = connected_components(graph, directed=False)

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from likewise._runtime.arrays import BoolArray, FloatArray, IndexArray
+from likewise._runtime.row_numbers import as_integers
 from likewise._runtime.threads import single_threaded_blas
 from likewise._runtime.validation import (
     as_float_array,
-    as_integers,
     at_least,
     check_finite,
     check_parameters,

@@ -9,14 +9,12 @@ from numpy.typing import ArrayLike
 
 from likewise._runtime.text import quote
 from likewise._runtime.validation import strictly_between
-from likewise.statistics._pair_units import check_scored_pairs, count_items
 from likewise.statistics._promise import no_promise, promise, refusal
-from likewise.statistics._rate_bounds import Guarantee
+from likewise.statistics._rate_bounds import Guarantee, check_confidence
 from likewise.statistics._scored_pairs import ScoredPairs
 from likewise.statistics._target import Target, parse_target
 from likewise.statistics._threshold_interval import equal_error_interval, threshold_interval
 from likewise.statistics._threshold_walk import walk_precision, walk_rate
-from likewise.statistics.error_rates import check_confidence, pair_units, warn_of_few_degrees
 from likewise.statistics.verification import verification_curve
 
 
@@ -76,6 +74,10 @@ def choose_threshold(
     strictest on, each by the upper bound of `error_rates`, and the last one before the first
     failure is chosen: the target is kept as often as one bound holds. The first of them has at
     least 10 errors. If it fails, the same is done with disjoint pairs, which needs no errors.
+
+    Up to 100 errors (or a tenth of the pairs) the effective pairs are at most those at 100, as the
+    items that cause most errors need not be among the first. No threshold is chosen at which the
+    share of errors among all pairs is above the target.
 
     Parameters
     ----------
@@ -140,23 +142,16 @@ def choose_threshold(
     parsed = parse_target(target)
     check_confidence("choose_threshold", confidence, guarantee, random_state)
     check_prevalence(parsed, prevalence)
-    values, flags = check_scored_pairs(distances, same)
-    if values.min() == values.max():
+    pairs = ScoredPairs.check(distances, same, items, groups)
+    if pairs.distances.min() == pairs.distances.max():
         raise ValueError(
-            f"distances are all equal to {values[0]:.6g}, but a threshold needs at least two "
-            "different ones."
+            f"distances are all equal to {pairs.distances[0]:.6g}, but a threshold needs at least "
+            "two different ones."
         )
-    pairs = ScoredPairs(
-        values,
-        flags,
-        pair_units(items, groups, len(values)),
-        n_items=2 * len(values) if items is None else count_items(items),
-        unit="items" if groups is None else "subjects",
-    )
     rule: Guarantee = "approximate"
     if parsed.name in ("eer", "accuracy"):
         threshold, interval, freedom = _optimum(pairs, parsed, prevalence, confidence)
-        warn_of_few_degrees(freedom, groups)
+        pairs.warn_of_few_degrees(freedom)
         sentence = no_promise(parsed, pairs, threshold)
     else:
         kind = pairs.same_pairs if parsed.name == "fnmr" else pairs.different_pairs
@@ -168,23 +163,25 @@ def choose_threshold(
             passed = walk_rate(kind, pairs, parsed.rate, confidence, guarantee, random_state)
         if passed is None:
             raise refusal(parsed, pairs, prevalence, confidence)
-        warn_of_few_degrees(passed.degrees_of_freedom, groups)
+        pairs.warn_of_few_degrees(passed.degrees_of_freedom)
         threshold, rule = passed.threshold, passed.rule
         sentence = promise(parsed, prevalence, confidence, rule, pairs.unit)
         interval = None
         if parsed.name != "precision":
-            interval = threshold_interval(kind, parsed.rate, confidence, guarantee, random_state)
+            ends = threshold_interval(kind, parsed.rate, confidence, guarantee, random_state)
+            # The exact rule, which decides if the first approximate test fails, may be stricter.
+            interval = min(ends[0], threshold), max(ends[1], threshold)
     return ChosenThreshold(
         threshold=threshold,
         interval=interval,
         promise=sentence,
         promised=parsed.name not in ("eer", "accuracy"),
         rule=rule,
-        fmr=float((values[~flags] <= threshold).mean()),
-        fnmr=float((values[flags] > threshold).mean()),
+        fmr=float((pairs.distances[~pairs.same] <= threshold).mean()),
+        fnmr=float((pairs.distances[pairs.same] > threshold).mean()),
         n_items=pairs.n_items,
-        n_different=len(flags) - int(flags.sum()),
-        n_same=int(flags.sum()),
+        n_different=pairs.n_different,
+        n_same=pairs.n_same,
     )
 
 

@@ -8,12 +8,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from likewise._runtime.arrays import BoolArray, FloatArray, IndexArray
+from likewise._runtime.arrays import FloatArray
 from likewise._runtime.text import quote
 from likewise.statistics._error_order import ErrorOrder
-from likewise.statistics._pair_units import check_scored_pairs
-from likewise.statistics._rate_bounds import Guarantee, RateBounds, rate_bounds
-from likewise.statistics.error_rates import check_confidence, pair_units
+from likewise.statistics._rate_bounds import Guarantee, RateBounds, check_confidence, rate_bounds
+from likewise.statistics._scored_pairs import ScoredPairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,44 +155,31 @@ def verification_curve(
     >>> curve.band.thresholds, curve.band.fmr_upper.round(2)
     (array([0.1, 0.2, 0.3, 0.4]), array([0.84, 0.99, 0.99, 1.  ]))
     """
-    distances, is_same = check_scored_pairs(distance, same, "distance")
-    units = pair_units(items, groups, len(distances))
-    thresholds, kind = np.unique(distances, return_inverse=True)
-    n_same = int(is_same.sum())
-    n_different = len(is_same) - n_same
-    accepted_same = _counts_up_to(kind[is_same], len(thresholds))
-    accepted_different = _counts_up_to(kind[~is_same], len(thresholds))
+    pairs = ScoredPairs.check(distance, same, items, groups, "distance")
+    thresholds, kind = np.unique(pairs.distances, return_inverse=True)
+    accepted_same = _counts_up_to(kind[pairs.same], len(thresholds))
+    accepted_different = _counts_up_to(kind[~pairs.same], len(thresholds))
     band = None
     if confidence is not None:
         check_confidence("verification_curve", confidence, guarantee, random_state)
-        band = _band(distances, is_same, units, confidence, guarantee, random_state)
+        band = _band(pairs, confidence, guarantee, random_state)
     return VerificationCurve(
         thresholds=np.concatenate([[-np.inf], thresholds]),
-        fmr=accepted_different / n_different,
-        fnmr=(n_same - accepted_same) / n_same,
-        n_same=n_same,
-        n_different=n_different,
+        fmr=accepted_different / pairs.n_different,
+        fnmr=(pairs.n_same - accepted_same) / pairs.n_same,
+        n_same=pairs.n_same,
+        n_different=pairs.n_different,
         band=band,
     )
 
 
 def _band(
-    distances: FloatArray,
-    same: BoolArray,
-    units: IndexArray | None,
-    confidence: float,
-    guarantee: Guarantee,
-    random_state: int,
+    pairs: ScoredPairs, confidence: float, guarantee: Guarantee, random_state: int
 ) -> VerificationBand:
-    different = ErrorOrder("different", distances, same, units)
-    matching = ErrorOrder("same", distances, same, units)
-    thresholds = np.union1d(
-        different.grid(1, len(different))[0], matching.grid(0, len(matching) - 1)[0]
-    )
+    different, same = pairs.different_pairs, pairs.same_pairs
+    thresholds = np.union1d(different.grid(1, len(different))[0], same.grid(0, len(same) - 1)[0])
     level = (1 + confidence) / 2
-    fmr, fnmr = (
-        _bounds(kind, thresholds, guarantee, random_state) for kind in (different, matching)
-    )
+    fmr, fnmr = (_bounds(kind, thresholds, guarantee, random_state) for kind in (different, same))
     return VerificationBand(
         thresholds=thresholds,
         fmr_lower=fmr.lower(level),
