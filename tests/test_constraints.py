@@ -247,6 +247,15 @@ def test_contradictions_warn_with_their_number():
 # Random pairs.
 
 
+def test_triplets_in_both_orders_warn():
+    triplets = [[0, 1, 2], [0, 2, 1], [0, 1, 2], [3, 1, 2], [3, 2, 1], [1, 0, 2], [2, 0, 1]]
+    with pytest.warns(UserWarning, match=r"^2 triplets are given in both orders of the rows to"):
+        as_triplets(triplets, 4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        as_triplets([[0, 1, 2], [0, 1, 2], [0, 2, 3], [1, 2, 0]], 4)
+
+
 def test_random_pairs_say_what_labels_say():
     y = np.random.default_rng(0).integers(0, 4, size=50)
     pairs = random_pairs(y, 501, random_state=0)

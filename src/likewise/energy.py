@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassifierMixin
 from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,6 +20,7 @@ from likewise._runtime.invariants import (
     require_index,
     require_number,
 )
+from likewise._runtime.sklearn_bases import ClassifierMixin
 from likewise._runtime.threads import run_blocks
 from likewise._runtime.validation import (
     TableLike,
@@ -50,7 +50,7 @@ from likewise.objectives.label_energies import (
 )
 
 
-class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
+class EnergyClassifier(ClassifierMixin, Learner):
     r"""LMNN's energy-based classifier: predicts the label that increases the LMNN loss least.
 
     It learns a metric from labels, or takes a fitted one, and often has fewer errors than a kNN
@@ -113,6 +113,9 @@ class EnergyClassifier(ClassifierMixin, Learner):  # type: ignore[misc]
     >>> lw.EnergyClassifier().fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.9
     True
     """
+
+    classes_: Array
+    metric_: Any
 
     _rules: ClassVar = {
         "metric": METRIC_RULE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,7 +13,17 @@ from sklearn.utils.validation import check_is_fitted
 from likewise._metric_parameter import METRIC_RULE, fit_metric, metric_router
 from likewise._numerics.centring import robust_centre
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
+from likewise._runtime.blocks import is_dask
+from likewise._runtime.blocks.lazy_rows import check_dask_features, float_type, map_to_two
 from likewise._runtime.invariants import require, require_array
+from likewise._runtime.tensors import (
+    as_given,
+    device_memory_errors,
+    is_tensor,
+    numpy_dtype,
+    tensor_like,
+    to_numpy,
+)
 from likewise._runtime.validation import (
     TableLike,
     at_least,
@@ -21,7 +32,7 @@ from likewise._runtime.validation import (
     n_jobs_rule,
     one_of,
 )
-from likewise.base import NeighborVoter, fitting
+from likewise.base import MetricLearner, NeighborVoter, fitting
 from likewise.base.metric_learner import transform_centred
 from likewise.neighbors import nearest, vote
 from likewise.neighbors._arguments import ALGORITHMS, Algorithm
@@ -67,6 +78,9 @@ class MetricKNN(NeighborVoter):
     0.9466666666666667
     """
 
+    classes_: Array
+    metric_: Any
+
     _rules: ClassVar = {
         "n_neighbors": at_least(1),
         "metric": METRIC_RULE,
@@ -109,13 +123,16 @@ class MetricKNN(NeighborVoter):
         MetricKNN
             The fitted classifier.
         """
-        X, codes, classes = check_labelled(self, X, y, min_classes=1)
+        X, codes, classes = check_labelled(self, X, y, min_classes=1, tensors=True)
         self._wanted(None, len(X))
-        metric = fit_metric(self, self.metric, X, classes[codes], fit_params)
+        ours = self.metric is None or isinstance(self.metric, str | MetricLearner)
+        metric = fit_metric(
+            self, self.metric, X if ours else to_numpy(X), classes[codes], fit_params
+        )
         # Nothing changes before all has gone well.
         self._codes, self.classes_, self.metric_ = codes, classes, metric
         self._centre = robust_centre(X)
-        self._rows = self._map(X)
+        self._rows = to_numpy(self._map(X))
         return self
 
     def kneighbors(self, X: TableLike, n_neighbors: int | None = None) -> tuple[Array, IndexArray]:
@@ -124,22 +141,32 @@ class MetricKNN(NeighborVoter):
         Parameters
         ----------
         X : array-like of shape (n_queries, n_features)
-            Rows to find neighbours of.
+            Rows to find neighbours of; those of a Dask array or dataframe are searched when the
+            result is computed.
         n_neighbors : int, optional
             How many; by default as many as vote.
 
         Returns
         -------
         distances, index : arrays of shape (n_queries, n_neighbors)
-            Distances are not squared.
+            Distances are not squared. Two Dask arrays if X is a Dask collection, and two tensors on
+            the same device if X is a tensor.
         """
         check_is_fitted(self)
-        X = check_rows(self, X, reset=False)
         wanted = self._wanted(n_neighbors, len(self._rows))
-        squares, index = nearest(
-            self._map(X), self._rows, wanted, algorithm=self.neighbors, n_jobs=self.n_jobs
-        )
-        return np.sqrt(squares).astype(X.dtype), index
+        if is_dask(X):
+            check_dask_features(self, X, "X")
+            search = functools.partial(self.kneighbors, n_neighbors=wanted)
+            return map_to_two(search, X, width=wanted, dtypes=(float_type(X), np.dtype(np.int64)))
+        given, X = X, check_rows(self, X, reset=False, tensors=True)
+        with device_memory_errors(type(self).__name__):
+            mapped = self._map(X)
+            rows = tensor_like(self._rows, mapped) if is_tensor(mapped) else self._rows
+            squares, index = nearest(
+                mapped, rows, wanted, algorithm=self.neighbors, n_jobs=self.n_jobs
+            )
+        distances = np.sqrt(to_numpy(squares)).astype(numpy_dtype(X))
+        return as_given(distances, given), as_given(index, given)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return the router that passes on what the metric requests.
@@ -152,7 +179,7 @@ class MetricKNN(NeighborVoter):
         return metric_router(self, self.metric)
 
     def _vote(self, X: TableLike) -> tuple[IndexArray, Array]:
-        distances, index = self.kneighbors(X)
+        distances, index = (to_numpy(part) for part in self.kneighbors(X))
         weights = None if self.weights == "uniform" else _inverse_distances(distances)
         return vote(self._codes[index], len(self.classes_), weights)
 

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from scipy.linalg import eigh, qr, svd
 
 from likewise._runtime.arrays import Array
+from likewise._runtime.tensors import is_tensor
 from likewise._runtime.threads import single_threaded_blas
 
 
@@ -98,6 +99,11 @@ def row_norms(rows: Any) -> Array:
     """Euclidean length of each row, safe against overflow and underflow of the squares."""
     if sp.issparse(rows):
         return _sparse_row_norms(rows)
+    if is_tensor(rows):
+        largest = abs(rows).amax(dim=1)
+        scale = largest.where(largest > 0, 1.0)
+        norms: Array = scale * (rows / scale[:, None]).square().sum(dim=1).sqrt()
+        return norms
     scale = _or_one(np.abs(rows).max(axis=1, initial=0.0))
     return np.asarray(scale * np.sqrt(np.square(rows / scale[:, None]).sum(axis=1)))
 
@@ -121,3 +127,16 @@ def _or_one(largest: Array) -> Array:
 
 def _symmetric(matrix: Array) -> Array:
     return (matrix + matrix.T) / 2
+
+
+def count_directions(components: Array, threshold: float = 1e-6) -> int:
+    """Return the number of eigenvalues of ``L.T @ L`` above `threshold` times the largest one."""
+    largest = np.abs(components).max(initial=0.0)
+    if largest == 0:
+        return 0
+    # LLᵀ and LᵀL share their non-zero eigenvalues, so the smaller one will do, and eigenvalues
+    # come several times faster than singular values. Scaled first: squares could overflow.
+    scaled = np.asarray(components, dtype=np.float64) / largest
+    wide = scaled.shape[0] <= scaled.shape[1]
+    eigenvalues = np.linalg.eigvalsh(scaled @ scaled.T if wide else scaled.T @ scaled)
+    return int(np.count_nonzero(eigenvalues > threshold * eigenvalues[-1]))

@@ -6,6 +6,7 @@ import pty
 import re
 import subprocess
 import sys
+import threading
 import time
 import warnings
 
@@ -15,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import likewise as lw
 from likewise._runtime import progress as module
-from likewise._runtime.progress import TimeLeft, progress
+from likewise._runtime.progress import TimeLeft, overall_progress, progress
 from likewise.testing._data import blobs
 
 
@@ -260,3 +261,43 @@ def test_several_passes_warn_once():
     assert [one.category for one in caught] == [ConvergenceWarning]
     assert not model.converged_
     assert not [name for name in vars(model) if "not_converged" in name]
+
+
+def test_short_work_shows_nothing(capsys):
+    with overall_progress("working", after=30):
+        lw.LMNN(max_iter=3, verbose=1).fit(*blobs())
+    assert capsys.readouterr().err == ""
+
+
+def test_long_work_shows_lines_and_the_fit_in_it(capsys, monkeypatch):
+    monkeypatch.setattr(module, "SECONDS_BETWEEN_LINES", 0.05)
+    with overall_progress("working\x1b[31m", after=0.05) as overall:
+        time.sleep(0.12)
+        with progress("LMNN", 100, shown=False) as report:
+            report(40, objective=2.5)
+            time.sleep(0.12)
+        overall.move(3, 4, "NCA, fold 1")
+        time.sleep(0.12)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith(r"working\x1b[31m: 0:00:00 elapsed")
+    assert any(line.startswith("LMNN: 40/100, objective 2.5, ") for line in lines)
+    assert any("3/4, NCA, fold 1, 0:00:00 elapsed" in line for line in lines)
+    assert lines[-1].startswith(r"working\x1b[31m: 3/4")
+
+
+def test_fits_that_are_steps_of_others_are_not_shown(capsys, monkeypatch):
+    monkeypatch.setattr(module, "SECONDS_BETWEEN_LINES", 0.02)
+    with (
+        overall_progress("comparing", after=0.02, nested=False),
+        progress("LMNN", 100, shown=False),
+    ):
+        time.sleep(0.1)
+    shown = capsys.readouterr().err
+    assert "comparing" in shown
+    assert "LMNN" not in shown
+
+
+def test_no_thread_of_the_display_is_left_after_an_error(capsys):
+    with pytest.raises(ValueError, match="oops"), overall_progress("working", after=0):
+        raise ValueError("oops")
+    assert not [t for t in threading.enumerate() if t.name == "likewise progress"]

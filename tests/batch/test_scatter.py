@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from likewise.batch._scatter import covariance, group_means, rounding_errors, whitener
+from likewise._numerics.spread import rounding_errors
+from likewise.batch._scatter import covariance, group_means, whitener
 
 
 @pytest.fixture

@@ -19,10 +19,14 @@ def data(d=3, n=40, seed=0, dtype=np.float64):
 
 
 def bits(model):
-    """Return everything that a model has learned, to the last bit."""
+    """Return everything that a model has learned, to the last bit.
+
+    What a fit warned of is for the notebook, and is not learned.
+    """
     parts = []
+    skipped = {"_components_cache", "_fit_warnings", *model.get_params(deep=False)}
     for name, value in sorted(vars(model).items()):
-        if name != "_components_cache" and name not in model.get_params(deep=False):
+        if name not in skipped:
             parts.append((name, pickle.dumps(value)))
     return parts
 

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from likewise._runtime.configuration import max_working_bytes
+
 _GIB = 2.0**30
 # Requests of up to 4 MiB are granted unchecked: reading the system's tables takes 0.1 to 0.4 ms,
 # which is a large part of a small fit.
@@ -45,8 +47,14 @@ def free_memory(root: Path = Path("/")) -> int | None:
     return min(known, default=None)
 
 
+def allowed_memory() -> int | None:
+    """Return how many bytes may be allocated: those that are free, and at most `max_memory`."""
+    known = [limit for limit in (free_memory(), max_working_bytes()) if limit is not None]
+    return min(known, default=None)
+
+
 def require_memory(n_bytes: float, purpose: str, advice: str = "") -> None:
-    """Raise MemoryError if ``n_bytes`` are more than this process can get.
+    """Raise MemoryError if ``n_bytes`` are more than this process can get, or than `max_memory`.
 
     Requests of at most `UNCHECKED_BYTES` always pass, and so do all where the free memory is not
     known.
@@ -66,15 +74,16 @@ def require_memory(n_bytes: float, purpose: str, advice: str = "") -> None:
     """
     if n_bytes <= UNCHECKED_BYTES:
         return
-    free = free_memory()
-    if free is not None and n_bytes > free:
+    allowed = allowed_memory()
+    if allowed is not None and n_bytes > allowed:
+        found = "are allowed by max_memory" if allowed == max_working_bytes() else "are free"
         raise MemoryError(
-            f"{purpose} needs about {_size(n_bytes)}, but {_size(free)} are free"
+            f"{purpose} needs about {format_size(n_bytes)}, but {format_size(allowed)} {found}"
             + (f"; {advice}." if advice else ".")
         )
 
 
-def _size(n_bytes: float) -> str:
+def format_size(n_bytes: float) -> str:
     """Write a number of bytes as people do."""
     if n_bytes >= 0.1 * _GIB:
         return f"{n_bytes / _GIB:.1f} GiB"

@@ -8,10 +8,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import timedelta
 from typing import Protocol
 
+from likewise._runtime.text import printable
+
 SECONDS_BETWEEN_LINES = 5.0
+_SECONDS_BETWEEN_DRAWINGS = 0.1
 _MIN_PROGRESS = 0.1  # towards the tolerance, before it is extrapolated
 _UNCERTAINTY = 5.0
 
@@ -139,6 +143,88 @@ class _Work:
         return self.status()
 
 
+class Overall:
+    """One display for all work of a command: its title, or the piece of work that reports now."""
+
+    def __init__(self, title: str) -> None:
+        self.work = self._own = _Work(title, None, False)
+
+    def tell(self, title: str) -> None:
+        """Say what is being done now."""
+        self._own.title = title
+
+    def move(self, done: int, total: int, what: str) -> None:
+        """Say how many of all steps are done, and what is running now."""
+        if self._own.total != total:
+            self._own = self.work = _Work(self._own.title, total, exact=True)
+        self._own.report(done)
+        self._own.numbers = what
+
+    @contextmanager
+    def showing(self, work: _Work) -> Iterator[Report]:
+        """Show a piece of work that reports by itself, as long as it runs."""
+        before, self.work = self.work, work
+        try:
+            yield work.report
+        finally:
+            self.work = before
+
+    def line(self, *, ended: bool = False) -> str:
+        """Return what is shown."""
+        work = self._own if ended else self.work
+        return printable(f"{work.title}: {work.status(ended=ended)}")
+
+
+_OVERALL: ContextVar[Overall | None] = ContextVar("overall", default=None)
+
+
+@contextmanager
+def overall_progress(title: str, *, after: float = 2.0, nested: bool = True) -> Iterator[Overall]:
+    """Show what takes longer than `after` seconds: a bar in a terminal, lines elsewhere.
+
+    With `nested`, a fit in the block shows its own progress in this display, whatever its
+    `verbose`.
+    """
+    overall, ended = Overall(title), threading.Event()
+    show = _draw if sys.stderr.isatty() else _write_lines
+    thread = threading.Thread(
+        target=show, args=(overall, ended, after), name="likewise progress", daemon=True
+    )
+    thread.start()
+    token = _OVERALL.set(overall if nested else None)
+    try:
+        yield overall
+    finally:
+        _OVERALL.reset(token)
+        ended.set()
+        thread.join()
+
+
+def _write_lines(overall: Overall, ended: threading.Event, after: float) -> None:
+    wait = after
+    while not ended.wait(wait):
+        sys.stderr.write(f"{overall.line()}\n")
+        sys.stderr.flush()
+        wait = SECONDS_BETWEEN_LINES
+    if wait != after:
+        sys.stderr.write(f"{overall.line(ended=True)}\n")
+        sys.stderr.flush()
+
+
+def _draw(overall: Overall, ended: threading.Event, after: float) -> None:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    if ended.wait(after):
+        return
+    columns = (BarColumn(bar_width=20), TextColumn("{task.description}", markup=False))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(overall.line(), total=None)
+        while not ended.wait(_SECONDS_BETWEEN_DRAWINGS):
+            work = overall.work
+            bar.update(task, completed=work.done, total=work.total, description=overall.line())
+
+
 @contextmanager
 def progress(
     title: str, total: int | None, *, shown: bool, exact: bool = False
@@ -150,6 +236,11 @@ def progress(
     range of the time left where it is known. `total` is the largest number of iterations, or None
     for work without iterations.
     """
+    overall = _OVERALL.get()
+    if overall is not None:
+        with overall.showing(_Work(title, total, exact)) as report:
+            yield report
+        return
     if not shown:
         yield _no_report
         return

@@ -6,22 +6,24 @@ between scikit-learn's releases in validating input are handled here and nowhere
 
 from __future__ import annotations
 
-import itertools
 import numbers
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_X_y, validate_data
 
-from likewise._runtime.arrays import Array, BoolArray, FloatArray, IndexArray
-from likewise._runtime.tables import check_no_tuples, check_table
+from likewise._runtime.arrays import Array, FloatArray, IndexArray
+from likewise._runtime.blocks import is_dask
+from likewise._runtime.tables import check_table
+from likewise._runtime.tensors import is_tensor, on_device, to_numpy
 from likewise._runtime.text import MAX_QUOTED, printable, quote
 
 TableLike: TypeAlias = Any
@@ -143,14 +145,26 @@ def check_rows(
     accept_sparse: bool = False,
     min_rows: int = 1,
     finite: bool = True,
+    blocked: bool = False,
+    tensors: bool = False,
 ) -> Any:
     """Return `X` as a finite float32 or float64 table with the feature count `estimator` knows.
 
     `reset=True` (fitting) learns the feature count and names, `reset=False` compares with them.
-    With `finite=False` the caller checks for NaN and infinity.
+    With `finite=False` the caller checks for NaN and infinity. With `blocked=True` the caller can
+    learn from a Dask collection, which becomes `BlockedRows`. With `tensors` the result is a
+    tensor where `on_device` says so; without, a tensor becomes an array.
     """
+    if is_dask(X):
+        _check_blocks_allowed(estimator, name, blocked)
+        from likewise._runtime.blocks.validation import check_blocked_rows
+
+        return check_blocked_rows(estimator, X, min_rows=min_rows)
     check_table(X, name)
-    with _text_named(name):
+    if tensors and is_tensor(X) and (there := on_device(X, name)) is not None:
+        return _check_tensor(estimator, there, reset=reset, name=name, min_rows=min_rows)
+    X = to_numpy(X)
+    with _argument_named(name):
         checked = validate_data(
             estimator,
             X,
@@ -165,29 +179,74 @@ def check_rows(
         check_finite(checked, name)
         if reset:
             check_magnitude(checked, name)
+    if tensors and not sp.issparse(checked) and (there := on_device(checked, name)) is not None:
+        return there
     return checked
 
 
+def _check_tensor(estimator: Any, X: Any, *, reset: bool, name: str, min_rows: int = 1) -> Any:
+    """Return a tensor of rows that passed the checks of an array."""
+    if X.is_complex():
+        raise ValueError(
+            f"Complex data not supported: {name} holds complex numbers, but only real ones are "
+            "allowed."
+        )
+    # scikit-learn's own checks, of a few rows of the same width: the values stay on the device.
+    few = np.zeros((min(len(X), min_rows), X.shape[1]))
+    validate_data(estimator, few, reset=reset, ensure_min_samples=min_rows)
+    if not bool(X.isfinite().all()):
+        check_finite(to_numpy(X), name)
+    if reset:
+        check_magnitude(X, name)
+    return X
+
+
 def check_labelled(
-    estimator: Any, X: Any, y: Any, *, min_classes: int = 2, accept_sparse: bool = False
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    min_classes: int = 2,
+    accept_sparse: bool = False,
+    blocked: bool = False,
+    tensors: bool = False,
 ) -> tuple[Any, IndexArray, Array]:
-    """Return `X`, the labels as codes 0…c-1, and the c labels in sorted order."""
+    """Return `X`, the labels as codes 0…c-1, and the c labels in sorted order.
+
+    With `blocked=True` the caller can learn from a Dask collection: it becomes `BlockedRows`, which
+    hold the codes, and no codes are returned. With `tensors`, X is a tensor where `on_device` says
+    so; without, a tensor becomes an array.
+    """
+    if is_dask(X):
+        _check_blocks_allowed(estimator, "X", blocked)
+        from likewise._runtime.blocks.validation import check_blocked_labels
+
+        rows, classes = check_blocked_labels(estimator, X, y, min_classes=min_classes)
+        return rows, np.empty(0, dtype=np.int64), classes
     check_table(X, "X")
+    y = to_numpy(y)
     n_rows, n_labels = _length(X), _length(y)
     if n_rows is not None and n_labels is not None and n_rows != n_labels:
         raise ValueError(f"X has {n_rows} rows but y has {n_labels} labels; they must match.")
-    with _text_named("X"):
-        X, y = validate_data(
-            estimator,
-            X,
-            y,
-            dtype=FLOAT_TYPES,
-            order="C",
-            accept_sparse="csr" if accept_sparse else False,
-            ensure_all_finite=False,
-        )
-    check_finite(X, "X")
-    check_magnitude(X, "X")
+    there = on_device(X, "X") if tensors and is_tensor(X) else None
+    if there is not None:
+        X = _check_tensor(estimator, there, reset=True, name="X")
+        _, y = check_X_y(np.zeros((len(X), 1)), y)
+    else:
+        with _argument_named("X"):
+            X, y = validate_data(
+                estimator,
+                to_numpy(X),
+                y,
+                dtype=FLOAT_TYPES,
+                order="C",
+                accept_sparse="csr" if accept_sparse else False,
+                ensure_all_finite=False,
+            )
+        check_finite(X, "X")
+        check_magnitude(X, "X")
+        if tensors and not sp.issparse(X) and (there := on_device(X, "X")) is not None:
+            X = there
     classes, codes = encode_labels(y)
     check_classification_targets(y)
     if len(classes) < min_classes:
@@ -199,23 +258,12 @@ def check_labelled(
     return X, codes, classes
 
 
-def check_weights(given: Any, name: str, n_rows: int) -> FloatArray:
-    """Return finite non-negative weights, not all zero; None gives every row weight 1."""
-    if given is None:
-        return np.ones(n_rows)
-    try:
-        weights = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must hold one number per row, but it does not.") from None
-    if weights.shape != (n_rows,):
+def _check_blocks_allowed(estimator: Any, name: str, blocked: bool) -> None:
+    if not blocked:
         raise ValueError(
-            f"{name} has shape {weights.shape}, but {n_rows} rows need shape ({n_rows},)."
+            f"{name} is a Dask collection, but this method of {type(estimator).__name__} needs "
+            f"rows in memory: {name}.compute() gathers them."
         )
-    if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
-        raise ValueError(
-            f"{name} must be finite, not negative and not zero everywhere, but it is not."
-        )
-    return weights
 
 
 def encode_labels(y: Any) -> tuple[Array, IndexArray]:
@@ -230,40 +278,6 @@ def encode_labels(y: Any) -> tuple[Array, IndexArray]:
     return classes, codes.astype(np.int64)
 
 
-def check_row_numbers(given: Any, name: str, width: int, n_rows: int) -> IndexArray:
-    """Return validated row numbers into X, `width` different ones per row."""
-    check_no_tuples(getattr(given, "shape", ()), name)
-    index = as_integers(given, name)
-    if not index.size:
-        raise ValueError(f"{name} is empty, but at least one row of {width} numbers is needed.")
-    if index.ndim != 2 or index.shape[1] != width:
-        raise ValueError(f"{name} has shape {index.shape}, but (n, {width}) is needed.")
-    outside = (index < 0) | (index >= n_rows)
-    if outside.any():
-        raise ValueError(
-            f"{name} holds row number {index[outside][0]}, but X has rows 0 to {n_rows - 1}."
-        )
-    for left, right in itertools.combinations(range(width), 2):
-        twice = np.flatnonzero(index[:, left] == index[:, right])
-        if len(twice):
-            raise ValueError(
-                f"{name}[{twice[0]}] names row {index[twice[0], left]} twice, but its rows must be "
-                "different."
-            )
-    return index
-
-
-def as_integers(given: Any, name: str) -> IndexArray:
-    """Return integers as int64; floats raise an error, even if integral."""
-    try:
-        numbers = np.asarray(given)
-    except ValueError:
-        raise ValueError(f"{name} has rows of different lengths, but needs a table.") from None
-    if numbers.size and numbers.dtype.kind not in "iu":
-        raise ValueError(f"{name} holds {numbers.dtype} values, but row numbers must be integers.")
-    return np.ascontiguousarray(numbers, dtype=np.int64)
-
-
 def as_float_array(given: Any, name: str) -> FloatArray:
     """Return an array of float64; ragged or non-numeric input raises an error."""
     try:
@@ -276,8 +290,30 @@ def as_float_array(given: Any, name: str) -> FloatArray:
     return np.asarray(table, dtype=np.float64)
 
 
+_collected: ContextVar[list[str] | None] = ContextVar("_collected", default=None)
+
+
+@contextmanager
+def collected_warnings() -> Iterator[list[str]]:
+    """Yield a list of what `warn_user` says meanwhile, whether or not it is shown.
+
+    What is collected inside another such block is also collected by that.
+    """
+    outer, messages = _collected.get(), list[str]()
+    token = _collected.set(messages)
+    try:
+        yield messages
+    finally:
+        _collected.reset(token)
+        if outer is not None:
+            outer += messages
+
+
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn with the stack level of the caller outside likewise and scikit-learn."""
+    collected = _collected.get()
+    if collected is not None:
+        collected.append(message)
     level = 1
     frame = sys._getframe(0)
     while frame.f_back and frame.f_globals.get("__name__", "").startswith(("likewise", "sklearn")):
@@ -313,7 +349,11 @@ def check_magnitude(X: Any, name: str) -> None:
     values = np.asarray(X.data) if sparse else X
     if not values.size:
         return
-    largest = float(max(values.max(), -values.min()))
+    check_largest(float(max(values.max(), -values.min())), name)
+
+
+def check_largest(largest: float, name: str) -> None:
+    """Raise an error if squared distances overflow or vanish for values up to `largest`."""
     if largest > MAX_MAGNITUDE:
         raise ValueError(
             f"{name} holds values up to {largest:.3g}, but only values within ±{MAX_MAGNITUDE:.0e} "
@@ -332,11 +372,13 @@ def pluralize(number: int, noun: str) -> str:
 
 
 @contextmanager
-def _text_named(name: str) -> Iterator[None]:
-    """Name the argument that holds text: scikit-learn's message does not."""
+def _argument_named(name: str) -> Iterator[None]:
+    """Name the argument, which scikit-learn's messages call X or not at all."""
     try:
         yield
     except ValueError as error:
+        if name != "X" and str(error).startswith("X has "):
+            raise ValueError(f"{name}{str(error)[1:]}") from None
         before, _, text = str(error).partition("could not convert string to float: ")
         if before or not text:
             raise
@@ -349,23 +391,3 @@ def _length(values: Any) -> int | None:
     if hasattr(values, "shape"):
         return int(values.shape[0]) if values.shape else None
     return len(values) if isinstance(values, list | tuple) else None
-
-
-def check_same_flags(same: Any, n_pairs: int) -> BoolArray:
-    """Return `same` as booleans, from True/False, 1/0 or the papers' 1/-1."""
-    flags = np.asarray(same)
-    if flags.shape != (n_pairs,):
-        raise ValueError(
-            f"same has shape {flags.shape}, but {n_pairs} pairs need shape ({n_pairs},)."
-        )
-    if flags.dtype == np.bool_:
-        return flags
-    numeric = flags.dtype.kind in "iuf"
-    known = np.isin(flags, (-1, 0, 1)) if numeric else np.zeros(n_pairs, dtype=bool)
-    if not known.all():
-        raise ValueError(
-            f"same holds {quote(flags[~known][0])}, but only True/False, 1/0 or 1/-1 are allowed."
-        )
-    if (flags == 0).any() and (flags == -1).any():
-        raise ValueError("same holds both 0 and -1, but only one of them may mean different.")
-    return np.asarray(flags > 0)

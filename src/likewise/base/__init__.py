@@ -1,7 +1,9 @@
 """Base classes of all estimators."""
 
+from likewise._runtime.interrupts import time_limit
 from likewise._runtime.validation import check_labelled, check_rows
 from likewise.base.affine_map import AffineMap
+from likewise.base.estimate import Estimate
 from likewise.base.learner import Learner, fitting, updating
 from likewise.base.metric_learner import MetricLearner
 from likewise.base.online_learner import OnlineLearner
@@ -10,6 +12,7 @@ from likewise.base.voting import NeighborVoter
 
 __all__ = [
     "AffineMap",
+    "Estimate",
     "Learner",
     "MetricLearner",
     "NeighborVoter",
@@ -18,5 +21,6 @@ __all__ = [
     "check_labelled",
     "check_rows",
     "fitting",
+    "time_limit",
     "updating",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -11,9 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 from likewise._runtime.arrays import Array, FloatArray
 from likewise._runtime.text import quote
 from likewise._runtime.validation import TableLike, as_float_array, boolean, check_finite
+from likewise.base._pipeline_steps import parts_of_step
 from likewise.base.metric_learner import MetricLearner
 from likewise.base.voting import NeighborVoter
 from likewise.metric import row_norms
+
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +33,9 @@ class AffineMap:
         Subtracted from every vector first.
     normalize : bool
         Whether images are divided by their length. An image of length 0 stays 0.
+    side : {"both", "query"}, default="both"
+        What is mapped: all vectors, or queries only, whose images are compared by cosine with
+        vectors as they are.
 
     Examples
     --------
@@ -41,6 +47,7 @@ class AffineMap:
     W: Array
     mean: Array
     normalize: bool
+    side: Literal["both", "query"] = "both"
 
     def __post_init__(self) -> None:
         W, mean = as_float_array(self.W, "W"), as_float_array(self.mean, "mean")
@@ -55,6 +62,13 @@ class AffineMap:
             raise ValueError(
                 f"normalize is {quote(self.normalize)}, but only True or False is allowed."
             )
+        if self.side not in ("both", "query"):
+            raise ValueError(f"side is {quote(self.side)}, but it must be 'both' or 'query'.")
+        if self.side == "query" and not (self.normalize and W.shape[0] == W.shape[1]):
+            raise ValueError(
+                "side is 'query', but then normalize must be True and W square: images are "
+                "compared by cosine with vectors as they are."
+            )
         check_finite(W, "W")
         check_finite(mean[None], "mean")
         object.__setattr__(self, "W", W)
@@ -68,7 +82,10 @@ class AffineMap:
         Parameters
         ----------
         model : fitted metric learner, AffineMap, or an object with a method `affine_map`
-            A fitted `MetricKNN` or `EnergyClassifier` stands for its metric.
+            A fitted `MetricKNN` or `EnergyClassifier` stands for its metric. A fitted pipeline of
+            scikit-learn may have affine steps before it (`StandardScaler`, `MinMaxScaler`,
+            `MaxAbsScaler`, `RobustScaler`, `PCA`, `TruncatedSVD`), and `Normalizer` where no other
+            step follows that changes directions.
 
         Returns
         -------
@@ -92,6 +109,8 @@ class AffineMap:
                 d = model.n_features_in_
                 return cls(np.eye(d), np.zeros(d), normalize=False)
             return cls.from_model(model.metric_)
+        if hasattr(model, "named_steps"):  # a pipeline of scikit-learn
+            return cls._of_pipeline(model)
         if isinstance(model, NeighborVoter):
             raise ValueError(
                 f"{type(model).__name__} has no single linear map to export: search with the "
@@ -109,6 +128,59 @@ class AffineMap:
             )
         L = model.components_
         return cls(L, np.zeros(L.shape[1]), normalize=False)
+
+    @classmethod
+    def _of_pipeline(cls, pipeline: Any) -> Self:
+        check_is_fitted(pipeline)
+        d = int(pipeline.n_features_in_)
+        found = cls(np.eye(d), np.zeros(d), normalize=False)
+        for _, step in pipeline.steps:
+            if step in (None, "passthrough"):
+                continue
+            parts = parts_of_step(step, found.n_components)
+            found = found.then(cls.from_model(step) if parts is None else cls(*parts))
+        return found
+
+    def then(self, following: AffineMap) -> Self:
+        """Return this map and another one after it, as one map.
+
+        Parameters
+        ----------
+        following : AffineMap
+            Of the images of this one.
+
+        Returns
+        -------
+        AffineMap
+        """
+        if following.n_features_in != self.n_components:
+            raise ValueError(
+                f"following maps vectors of {following.n_features_in} numbers, but the images have "
+                f"{self.n_components}."
+            )
+        if "query" in (self.side, following.side):
+            raise ValueError("a map of queries only cannot be joined with another one.")
+        if self.normalize and not _commutes_with_scaling(following):
+            raise ValueError(
+                "images are scaled to length 1 before a further map, which no single affine map "
+                "does: scale the vectors themselves to length 1, and leave out that step."
+            )
+        W = following.W @ self.W
+        shift = following.W @ following.mean
+        back = np.linalg.lstsq(W, shift, rcond=None)[0]
+        if np.abs(W @ back - shift).max() > _ROUNDING * max(1.0, np.abs(shift).max()):
+            raise ValueError(
+                "the two maps together are not of the form W(x - mean): they add a constant that "
+                "is the image of no vector."
+            )
+        return type(self)(W, self.mean + back, self.normalize or following.normalize)
+
+    @property
+    def stored_map(self) -> AffineMap:
+        """The map of stored vectors: this one or, with ``side="query"``, scaling to length 1."""
+        if self.side == "both":
+            return self
+        return AffineMap(np.eye(self.n_features_in), np.zeros(self.n_features_in), normalize=True)
 
     @property
     def n_features_in(self) -> int:
@@ -162,3 +234,11 @@ class AffineMap:
             )
         check_finite(rows, name)
         return rows
+
+
+def _commutes_with_scaling(following: AffineMap) -> bool:
+    """Return whether a map after a scaling to length 1 may as well come before it."""
+    if following.mean.any():
+        return False
+    gram = following.W.T @ following.W
+    return following.normalize or bool(np.abs(gram - np.eye(len(gram))).max() <= _ROUNDING)

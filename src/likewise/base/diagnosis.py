@@ -44,27 +44,29 @@ def diagnosed(metric: Metric, X: Array, constraints: Pairs | Triplets) -> Metric
         What it learned from.
     """
     _warn_of_few_constraints(metric, constraints)
-    if isinstance(constraints, Pairs) and hasattr(metric, "threshold_"):
+    if isinstance(constraints, Pairs):
         _warn_of_decisions(metric, X, constraints)
     return metric
 
 
-def diagnosed_stream(metric: Metric, X: Array, pairs: Pairs) -> Metric:
+def diagnosed_stream(metric: Metric, n_events: int, X: Array, pairs: Pairs) -> Metric:
     """Return an online metric; warn if it decides at chance the pairs that it learned last.
 
     It is looked at when the stream is long enough and whenever its length has doubled: the metric
     costs the eigenvalues of M.
     """
     unit = max(_MIN_EVENTS, _MIN_PER_FEATURE * metric.n_features_in_)
-    n_before = metric.n_events_ - len(pairs)
-    if (metric.n_events_ // unit).bit_length() > (n_before // unit).bit_length():
+    n_before = n_events - len(pairs)
+    if (n_events // unit).bit_length() > (n_before // unit).bit_length():
         _warn_of_decisions(metric, X, pairs, _STREAM_CHANCE)
     return metric
 
 
-def warn_of_few_samples(metric: MetricLearner, n_free: int, n_features: int) -> None:
+def warn_of_few_samples(
+    metric: MetricLearner, shrinkage: float | str | None, n_free: int, n_features: int
+) -> None:
     """Warn if a metric inverts a covariance of `n_free` independent samples that is singular."""
-    shrinks = bool(metric.shrinkage)
+    shrinks = bool(shrinkage)
     if n_free >= n_features or (shrinks and n_features < _MIN_FEATURES):
         return
     consequence = (
@@ -74,7 +76,7 @@ def warn_of_few_samples(metric: MetricLearner, n_free: int, n_features: int) -> 
         "mean nothing"
     )
     warn_user(
-        f"{type(metric).__name__}(shrinkage={metric.shrinkage!r}) inverts a covariance of "
+        f"{type(metric).__name__}(shrinkage={shrinkage!r}) inverts a covariance of "
         f"{n_features} features from {n_free} independent differences, fewer than features: "
         f"{consequence}. Use shrinkage=0.9, more samples, or PCA first.",
         OverfitWarning,
@@ -115,6 +117,9 @@ def _warn_of_decisions(
 
     Similar and dissimilar pairs count equally, so that calling all pairs alike is chance, too.
     """
+    threshold = getattr(metric, "threshold_", None)
+    if threshold is None:
+        return
     index, same = pairs
     if len(index) > _MAX_PAIRS:
         chosen = np.linspace(0, len(index) - 1, _MAX_PAIRS).astype(np.int64)
@@ -122,7 +127,7 @@ def _warn_of_decisions(
     if min(np.count_nonzero(same), np.count_nonzero(~same)) < _MIN_PAIRS:
         return
     distances = row_norms(metric._map_differences(X[index[:, 0]], X[index[:, 1]]))
-    predicted = distances <= metric.threshold_
+    predicted = distances <= threshold
     found, wrong = float(predicted[same].mean()), float(predicted[~same].mean())
     if (1 - found + wrong) / 2 < chance:
         return
@@ -136,7 +141,7 @@ def _warn_of_decisions(
         remedy = ""
     warn_user(
         f"{type(metric).__name__} calls {found:.0%} of the similar and {wrong:.0%} of the "
-        f"dissimilar training pairs similar (threshold_ = {metric.threshold_:.3g}), which is "
+        f"dissimilar training pairs similar (threshold_ = {threshold:.3g}), which is "
         "hardly better than chance: its distances may be useful, its decisions are not. Choose a "
         f"threshold by likewise.evaluation.verification_curve on other pairs{remedy}.",
         DegenerateMetricWarning,

@@ -4,31 +4,33 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, ParamSpec, TypeVar, cast
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, ParamSpec, Self, TypeVar, cast
 
-from sklearn.base import BaseEstimator
+import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from likewise import _files
-from likewise._runtime.arrays import Array
+from likewise._runtime.arrays import Array, FloatArray
+from likewise._runtime.interrupts import out_of_time
 from likewise._runtime.invariants import require_count
 from likewise._runtime.progress import progress
+from likewise._runtime.renaming import current_names
+from likewise._runtime.sklearn_bases import BaseEstimator, CallbackSupportMixin, with_callbacks
+from likewise._runtime.tensors import device_memory_errors
 from likewise._runtime.threads import single_threaded_blas
-from likewise._runtime.validation import Rule, check_parameters, warn_user
+from likewise._runtime.validation import (
+    Rule,
+    TableLike,
+    check_parameters,
+    collected_warnings,
+    warn_user,
+)
+from likewise.base.estimate import Estimate, estimate_fit
+from likewise.base.notebook_summary import notebook_summary
 from likewise.solvers import Iteration, Solution
-
-try:  # scikit-learn 1.9 brought callbacks; older releases work without them.
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
-except ImportError:
-
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stands in where scikit-learn has no callbacks."""
-
-    def with_callbacks(method: Any) -> Any:
-        """Leave `method` as it is."""
-        return method
-
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -37,6 +39,8 @@ _STATUS_MESSAGES = {
     "max_iter": "stopped after max_iter={n_iter} iterations without converging",
     "stalled": "could not make further progress after {n_iter} iterations before converging",
     "interrupted": "was interrupted after {n_iter} iterations; the best metric so far is kept",
+    "time": "was stopped by the time limit after {n_iter} iterations; the best metric so far is "
+    "kept",
 }
 
 
@@ -66,7 +70,7 @@ def fitting(fit: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """
 
     @updating
-    @with_callbacks  # type: ignore[untyped-decorator]
+    @with_callbacks
     @functools.wraps(fit)
     def fit_with_callbacks(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
         self._check_parameters()
@@ -76,11 +80,15 @@ def fitting(fit: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
             max_subtasks = max_iter and max_iter * getattr(self, "n_passes", 1)
             task = self._init_callback_context(max_subtasks=max_subtasks)
             task.call_on_fit_task_begin(estimator=self, X=X)
-        fitted = fit(self, X, *args, **kwargs)
-        # Once per fit, however often a solver ran.
-        not_converged = vars(self).pop("_not_converged", None)
-        if not_converged is not None:
-            warn_user(not_converged, ConvergenceWarning)
+        with collected_warnings() as warned, device_memory_errors(type(self).__name__):
+            fitted = fit(self, X, *args, **kwargs)
+            # Once per fit, however often a solver ran.
+            not_converged = vars(self).pop("_not_converged", None)
+            if not_converged is not None:
+                warn_user(not_converged, ConvergenceWarning)
+        vars(self).pop("_fit_warnings", None)
+        if warned:
+            self._fit_warnings = tuple(dict.fromkeys(warned))
         if task is not None:
             task.call_on_fit_task_end(estimator=self, X=X, reconstruction_attributes={})
         return fitted
@@ -88,14 +96,32 @@ def fitting(fit: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     return cast("Callable[Arguments, Result]", fit_with_callbacks)
 
 
-class Learner(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
+class Learner(CallbackSupportMixin, BaseEstimator):
     """Base of all estimators: parameter validation, model files, solver runs and callbacks."""
 
     _rules: ClassVar[Mapping[str, Rule]] = {}
+    objective_: float
+    n_iter_: int
+    converged_: bool
+    history_: dict[str, Array]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         _files.register(cls)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, also those of nested estimators, as of any scikit-learn estimator.
+
+        Parameters
+        ----------
+        **params : dict
+            Values by name; an old name of a parameter warns.
+
+        Returns
+        -------
+        self : estimator
+        """
+        return super().set_params(**current_names(type(self), params))
 
     def save(self, path: str | bytes | os.PathLike[str]) -> None:
         """Write the model to a safetensors file, which `likewise.load` reads.
@@ -106,6 +132,46 @@ class Learner(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
             The file; it appears whole or not at all.
         """
         _files.save(self, path)
+
+    def estimate(
+        self, X: TableLike, y: ArrayLike | None = None, *, n_pairs: int | None = None
+    ) -> Estimate:
+        """Estimate the time and memory of a fit, without fitting.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Only its shape counts.
+        y : array-like of shape (n_samples,), optional
+            Labels, of which the number of classes counts; two by default.
+        n_pairs : int, optional
+            Pairs for `fit_pairs`, in place of labels.
+
+        Returns
+        -------
+        Estimate
+            Seconds and bytes; the seconds are uncertain by a factor of 4 either way.
+
+        Examples
+        --------
+        >>> import numpy as np, likewise as lw
+        >>> small, large = np.zeros((100, 5)), np.zeros((10_000, 5))
+        >>> lw.NCA().estimate(small).seconds < lw.NCA().estimate(large).seconds
+        True
+        """
+        return estimate_fit(self, X, y, n_pairs)
+
+    @property
+    def _repr_html_(self) -> Callable[[], str]:
+        """What notebooks show: scikit-learn's diagram, below a summary of the fit."""
+        diagram = super()._repr_html_  # raises AttributeError where scikit-learn shows text
+        return lambda: notebook_summary(self) + diagram()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] = notebook_summary(self) + bundle["text/html"]
+        return bundle
 
     def _check_state(self) -> None:
         """Raise a ValueError if the attributes, which come from a file, are not those of a model.
@@ -135,16 +201,21 @@ class Learner(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         overrides the parameter where that may be None. Sets `objective_`, `n_iter_`, `converged_`
         and `history_`. If the last solver of a fit did not converge, the fit ends with a warning.
         """
-        title, shown = type(self).__name__, bool(self.verbose)
-        max_iter = max_iter or self.max_iter
+        chosen: Any = self  # whoever has a solver has these parameters
+        title, shown = type(self).__name__, bool(chosen.verbose)
+        max_iter = max_iter or chosen.max_iter
+        tol = chosen.tol
         # Limited once per fit: for small problems, limiting BLAS in every product would take
         # longer than the products.
         with single_threaded_blas(), progress(title, max_iter, shown=shown) as report:
+            began = time.perf_counter()
+            timed = [(0, 0.0)]  # iterations, and seconds since the start
 
             def watcher(iteration: Iteration) -> bool:
-                excess = iteration.gap / self.tol if iteration.gap and self.tol else None
+                timed.append((iteration.number, time.perf_counter() - began))
+                excess = iteration.gap / tol if iteration.gap and tol else None
                 report(iteration.number, excess, objective=iteration.value)
-                return self._call_back(functools.partial(fitted, iteration.x))
+                return self._call_back(functools.partial(fitted, iteration.x)) or out_of_time()
 
             found = solver(problem, start, max_iter=max_iter, watcher=watcher, **options)
         if found.status == "failed":
@@ -154,7 +225,8 @@ class Learner(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
             )
         self.__dict__.pop("_not_converged", None)
         if found.status != "converged":
-            how = _STATUS_MESSAGES[found.status].format(n_iter=found.n_iter)
+            late = found.status == "interrupted" and out_of_time()
+            how = _STATUS_MESSAGES["time" if late else found.status].format(n_iter=found.n_iter)
             if found.gap is not None:
                 how += f" (relative duality gap {found.gap:.2g})"
             self._not_converged = f"{type(self).__name__} {how}."
@@ -162,6 +234,7 @@ class Learner(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         self.n_iter_ = found.n_iter
         self.converged_ = found.status == "converged"
         self.history_ = dict(found.history)
+        self._history_seconds = _seconds_of(self.history_, found.n_iter, timed)
         return found
 
     def _call_back(self, fitted: Callable[[], dict[str, Any]]) -> bool:
@@ -172,3 +245,18 @@ class Learner(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         step = task.subcontext(task_name="iteration")
         step.call_on_fit_task_begin(estimator=self)
         return bool(step.call_on_fit_task_end(estimator=self, reconstruction_attributes=fitted))
+
+
+def _seconds_of(
+    history: Mapping[str, Array], n_iter: int, timed: Sequence[tuple[int, float]]
+) -> FloatArray:
+    """Return the seconds after which each entry of a history was recorded.
+
+    Entries that no watcher saw, such as a last step after it, are interpolated. The seconds are not
+    in `history_`: the same fit has the same history.
+    """
+    n_entries = len(history.get("objective", ()))
+    first = 0 if n_entries > n_iter else 1  # some solvers record their start as well
+    numbers = history.get("n_iter", np.arange(first, first + n_entries))
+    iterations, seconds = np.array(timed, dtype=np.float64).T
+    return np.asarray(np.interp(numbers, iterations, seconds))

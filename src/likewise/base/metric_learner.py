@@ -9,14 +9,23 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from likewise._numerics.centring import centred
 from likewise._numerics.products import map_rows
 from likewise._runtime.arrays import Array
+from likewise._runtime.blocks import is_dask
+from likewise._runtime.blocks.lazy_rows import check_dask_features, float_type, map_lazily
 from likewise._runtime.invariants import require_array
+from likewise._runtime.sklearn_bases import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from likewise._runtime.tensors import (
+    as_given,
+    device_memory_errors,
+    is_tensor,
+    require_same_device,
+    to_numpy,
+)
 from likewise._runtime.threads import single_threaded_blas
 from likewise._runtime.validation import (
     TableLike,
@@ -38,7 +47,7 @@ from likewise.metric import row_norms
 _MAP_BLOCK = 4096  # rows mapped at a time
 
 
-class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):  # type: ignore[misc]
+class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
     """Base of estimators that learn a linear map L: distances are Euclidean after the map.
 
     A subclass sets `components_` (n_components × n_features) in `fit`, and
@@ -62,35 +71,62 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows to map.
+            Rows to map. Those of a Dask array or dataframe are mapped when the result is computed.
 
         Returns
         -------
         array of shape (n_samples, n_components)
-            The mapped rows, float32 if X is.
+            The mapped rows, float32 if X is; a Dask array if X is a Dask collection, and a tensor
+            on the same device if X is a tensor.
         """
-        return self._map(self._check_new(X, "X"))
+        if is_dask(X):
+            check_dask_features(self, X, "X")
+            return map_lazily(
+                self._transform_block, X, width=self._n_features_out, dtype=float_type(X)
+            )
+        return self._transform_block(X)
 
-    def pair_distance(self, A: TableLike, B: TableLike) -> Array:
+    def _transform_block(self, X: TableLike) -> Any:
+        with device_memory_errors(type(self).__name__):
+            return as_given(self._map(self._check_new(X, "X")), X)
+
+    def pair_distance(self, A: TableLike, B: TableLike) -> Any:
         """Return the distance of each row of `A` to the same row of `B`: large is different.
 
         Parameters
         ----------
         A, B : array-like of shape (n_pairs, n_features)
-            The two sides of the pairs.
+            The two sides of the pairs; Dask arrays or dataframes are compared when the result is
+            computed.
 
         Returns
         -------
         array of shape (n_pairs,)
-            ``‖L(a - b)‖``, not squared; with a kernel of their images in feature space.
+            ``‖L(a - b)‖``, not squared; with a kernel of their images in feature space. A Dask
+            array if A or B is a Dask collection, and a tensor if both are tensors on one device.
         """
+        if is_dask(A) or is_dask(B):
+            for given, name in ((A, "A"), (B, "B")):
+                if is_dask(given):
+                    check_dask_features(self, given, name)
+            sides = (A, B) if is_dask(A) else (B, A)
+            dtype = max(float_type(side) for side in sides if is_dask(side))
+            return map_lazily(self._pair_distance_block, *sides, width=None, dtype=dtype)
+        return self._pair_distance_block(A, B)
+
+    def _pair_distance_block(self, A: TableLike, B: TableLike) -> Array:
+        given = A
+        if is_tensor(A) or is_tensor(B):
+            require_same_device(A, B, ("A", "B"))
         A, B = self._check_new(A, "A"), self._check_new(B, "B")
         if A.shape[0] != B.shape[0]:
             raise ValueError(
                 f"A has {A.shape[0]} rows and B has {B.shape[0]}, but both sides of the pairs must "
                 "have the same number of rows."
             )
-        return row_norms(self._map_differences(A, B))
+        with device_memory_errors(type(self).__name__):
+            distances: Array = as_given(row_norms(self._map_differences(A, B)), given)
+        return distances
 
     def mahalanobis_matrix(self) -> Array:
         """Return ``M = L.T @ L``; a kernel model has none over the features, and says so."""
@@ -180,12 +216,23 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
 
     def _check_new(self, X: Any, name: str) -> Any:
         check_is_fitted(self)
-        return check_rows(self, X, reset=False, name=name, accept_sparse=self._accepts_sparse)
+        return check_rows(
+            self,
+            X,
+            reset=False,
+            name=name,
+            accept_sparse=self._accepts_sparse,
+            tensors=self._linear,
+        )
 
     def _map(self, X: Any) -> Any:
         L = self.components_
         if sp.issparse(X):
             return X @ L.T
+        if is_tensor(X):
+            from likewise._numerics.torch_products import map_tensor
+
+            return map_tensor(X, L, precision=L.dtype)
         return map_rows(
             X,
             L,
@@ -205,7 +252,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
 
     def _transform_centred(self, X: Array, centre: Array) -> Any:
         """Map ``X - centre``: for data far from zero, ``X @ L.T`` would lose digits."""
-        return self._map(centred(X, centre) if self._linear else X)
+        return self._map(centred(X, centre) if self._linear else to_numpy(X))
 
     def _keep(self, components: Array, dtype: Any) -> Self:
         """Store L in the precision of the data it was learned from."""
@@ -219,7 +266,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         return self
 
 
-def transform_centred(metric: Any, X: Array, centre: Array) -> Array:
+def transform_centred(metric: Any, X: Any, centre: Array) -> Array:
     """Transform rows by `metric`, up to a common translation, which changes no distance.
 
     Any transformer is accepted. A linear metric of this library maps ``X - centre``, so that no
@@ -227,8 +274,9 @@ def transform_centred(metric: Any, X: Array, centre: Array) -> Array:
     """
     of_differences = getattr(metric, "_transform_centred", None)
     if of_differences is None:
-        return np.asarray(metric.transform(X))
-    return np.asarray(of_differences(X, centre))
+        return np.asarray(metric.transform(to_numpy(X)))
+    mapped: Array = of_differences(X, centre)
+    return mapped if is_tensor(mapped) else np.asarray(mapped)
 
 
 def linear_components(metric: Any) -> Array | None:

@@ -8,6 +8,7 @@ from typing import Any, Protocol, Self
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
+from likewise._runtime.interrupts import out_of_time
 from likewise._runtime.validation import TableLike, warn_user
 from likewise.base.learner import Learner
 
@@ -87,8 +88,9 @@ class OnlineLearner(Learner):
         self.partial_fit(X, y)
 
     def _warn_interrupted(self, passes: int, wanted: int) -> None:
+        how = "stopped by the time limit" if out_of_time() else "interrupted"
         warn_user(
-            f"{type(self).__name__} was interrupted after {passes} of {wanted} passes; the model "
+            f"{type(self).__name__} was {how} after {passes} of {wanted} passes; the model "
             "so far is kept.",
             ConvergenceWarning,
         )

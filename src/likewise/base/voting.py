@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 
 from likewise._runtime.arrays import Array, IndexArray
+from likewise._runtime.blocks import is_dask
+from likewise._runtime.blocks.lazy_rows import check_dask_features, map_lazily
 from likewise._runtime.invariants import require_index
-from likewise._runtime.validation import TableLike, as_integers, at_least, check_parameters
+from likewise._runtime.row_numbers import as_integers
+from likewise._runtime.sklearn_bases import ClassifierMixin
+from likewise._runtime.validation import TableLike, at_least, check_parameters
 from likewise.base.learner import Learner
 from likewise.neighbors import vote
 
 
-class NeighborVoter(ClassifierMixin, Learner):  # type: ignore[misc]
+class NeighborVoter(ClassifierMixin, Learner):
     """A k-nearest-neighbours classifier; a subclass implements `kneighbors`."""
 
     n_neighbors: int
@@ -31,13 +34,17 @@ class NeighborVoter(ClassifierMixin, Learner):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like of shape (n_queries, n_features)
-            Rows to classify.
+            Rows to classify; those of a Dask array or dataframe are classified when the result is
+            computed.
 
         Returns
         -------
         array of shape (n_queries,)
             Labels, as in `classes_`.
         """
+        if is_dask(X):
+            check_dask_features(self, X, "X")
+            return cast("Array", map_lazily(self.predict, X, width=None, dtype=self.classes_.dtype))
         winners, _ = self._vote(X)
         return np.asarray(self.classes_[winners])
 
@@ -47,13 +54,18 @@ class NeighborVoter(ClassifierMixin, Learner):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like of shape (n_queries, n_features)
-            Rows to classify.
+            Rows to classify; those of a Dask array or dataframe are classified when the result is
+            computed.
 
         Returns
         -------
         array of shape (n_queries, n_classes)
             Shares in the order of `classes_`; the largest is that of the predicted label.
         """
+        if is_dask(X):
+            check_dask_features(self, X, "X")
+            width, dtype = len(self.classes_), np.dtype(np.float64)
+            return cast("Array", map_lazily(self.predict_proba, X, width=width, dtype=dtype))
         _, counts = self._vote(X)
         return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 

@@ -8,7 +8,7 @@ from likewise._runtime.arrays import Array, IndexArray
 from likewise._runtime.validation import at_least, between, either, none, one_of
 from likewise.base import MetricLearner
 from likewise.base.diagnosis import warn_of_few_samples
-from likewise.batch._scatter import whitener
+from likewise.batch._scatter import Rows, whitener
 
 
 class CovarianceLearner(MetricLearner):
@@ -32,12 +32,12 @@ class CovarianceLearner(MetricLearner):
         self.shrinkage = shrinkage
 
     def _whitener(
-        self, X: Array, means: Array, groups: IndexArray, n_axes: int | None = None
+        self, X: Rows, means: Array, groups: IndexArray, n_axes: int | None = None
     ) -> Array:
         """Return the whitening map of the covariance within groups; see `whitener`."""
         unreliable = not self.shrinkage or (self.shrinkage == "auto" and not self._few_suffice)
         if unreliable and n_axes is None:
-            warn_of_few_samples(self, len(X) - len(means), X.shape[1])
+            warn_of_few_samples(self, self.shrinkage, len(X) - len(means), X.shape[1])
         return whitener(
             X,
             means,

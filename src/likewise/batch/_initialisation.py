@@ -8,6 +8,8 @@ import numpy as np
 from scipy.linalg import eigh, svd
 
 from likewise._runtime.arrays import Array, IndexArray
+from likewise._runtime.blocks.rows import BlockedRows
+from likewise._runtime.tensors import is_tensor
 from likewise._runtime.threads import single_threaded_blas
 from likewise._runtime.validation import (
     Rule,
@@ -18,7 +20,14 @@ from likewise._runtime.validation import (
     one_of,
     pluralize,
 )
-from likewise.batch._scatter import covariance, group_means, whitener
+from likewise.batch._scatter import (
+    Rows,
+    covariance,
+    group_means,
+    group_sizes,
+    in_one_group,
+    whitener,
+)
 from likewise.metric import with_positive_peaks
 
 
@@ -31,7 +40,7 @@ def initial_components(
     owner: str,
     init: str | Array,
     n_components: int | None,
-    X: Array,
+    X: Rows,
     codes: IndexArray | None,
     *,
     columns: str = "features of X",
@@ -49,9 +58,9 @@ def initial_components(
         and ``"pca"`` are not scaled. ``"fda"`` has Fisher's discriminants first. A matrix also
         determines the number of components. As `checked_init` returns it.
     n_components : int or None
-    X : array of shape (n_samples, n_features)
+    X : array of shape (n_samples, n_features), or BlockedRows
     codes : int array of shape (n_samples,) or None
-        Class codes 0…c-1; None if there are no labels.
+        Class codes 0…c-1; None if there are no labels. `BlockedRows` have their own.
     columns : str
         What the columns of X are, for errors.
     n_jobs : int or None
@@ -91,8 +100,14 @@ def checked_init(init: Any, *, labelled: bool) -> str | Array:
     return start
 
 
-def rms_scale(X: Array) -> float:
+def rms_scale(X: Rows) -> float:
     """Return the root mean square of the centred features, 1 if that is zero."""
+    if is_tensor(X):
+        from likewise._numerics.torch_products import tensor_rms_scale
+
+        return tensor_rms_scale(X)
+    if isinstance(X, BlockedRows):
+        return float(np.sqrt(np.trace(_total_covariance(X)) / X.shape[1])) or 1.0
     centred = np.subtract(X, X.mean(axis=0, dtype=np.float64), dtype=np.float64)
     largest = float(np.abs(centred).max(initial=0.0)) or 1.0
     return largest * float(np.sqrt(np.square(centred / largest).mean())) or 1.0
@@ -111,16 +126,20 @@ def _check_shape(start: Array, n_components: int | None, n_features: int, column
         )
 
 
-def _principal_axes(X: Array, count: int, n_jobs: int | None) -> Array:
-    one_group = np.zeros(len(X), dtype=np.int64)
-    C = covariance(X, group_means(X, one_group), one_group, n_jobs)
+def _total_covariance(X: Rows, n_jobs: int | None = None) -> Array:
+    rows, groups = in_one_group(X)
+    return covariance(rows, group_means(rows, groups), groups, n_jobs)
+
+
+def _principal_axes(X: Rows, count: int, n_jobs: int | None) -> Array:
+    C = _total_covariance(X, n_jobs)
     largest = None if count == len(C) else (len(C) - count, len(C) - 1)
     with single_threaded_blas():
         _, vectors = eigh(C, subset_by_index=largest)
     return with_positive_peaks(vectors.T[::-1])
 
 
-def _discriminants(X: Array, codes: IndexArray, n_jobs: int | None) -> Array:
+def _discriminants(X: Rows, codes: IndexArray, n_jobs: int | None) -> Array:
     """Return Fisher's discriminants, completed to a metric of full rank.
 
     The gradient in a zero row of L is zero, so a direction of weight zero would keep it. The rows
@@ -128,7 +147,7 @@ def _discriminants(X: Array, codes: IndexArray, n_jobs: int | None) -> Array:
     """
     means = group_means(X, codes)
     within_whitener = whitener(X, means, codes, n_jobs=n_jobs)
-    priors = np.bincount(codes) / len(codes)
+    priors = group_sizes(X, codes) / len(X)
     offsets = np.sqrt(priors)[:, None] * (means - priors @ means) @ within_whitener.T
     with single_threaded_blas():
         directions = svd(offsets, full_matrices=True)[2]

@@ -25,6 +25,7 @@ class KernelMetric(MetricLearner):
     (`_map_to_space`), and maps new rows to these coordinates first. Without one it is linear.
     """
 
+    duality_gap_: float
     kernel: Any
     kernel_params: dict[str, Any] | None
     _space: Any  # KernelSpace or None; NCML may have a PairKernelSpace

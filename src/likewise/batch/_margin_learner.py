@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from likewise._runtime.arrays import Array
+from likewise._runtime.arrays import Array, FloatArray
 from likewise._runtime.validation import (
     TableLike,
     at_least,
@@ -22,6 +22,7 @@ from likewise._runtime.validation import (
 )
 from likewise.base import fitting
 from likewise.base.diagnosis import diagnosed
+from likewise.batch._constraint_span import ConstraintSpan
 from likewise.batch._kernel_metric import KernelMetric
 from likewise.batch._kernel_space import KernelSpace
 from likewise.cones import Cone, Symmetric
@@ -51,6 +52,12 @@ class MarginLearner(KernelMetric):
     The fitted attributes are described in the subclasses.
     """
 
+    intercept_: float
+    threshold_: float
+    matrix_: Array
+    support_pairs_: Array
+    dual_coef_: FloatArray
+    duality_gap_: float
     C: float
     scale: str | float
     tol: float
@@ -117,17 +124,27 @@ class MarginLearner(KernelMetric):
         self, X: Array, rows: Array, space: KernelSpace | None, constraints: Pairs | Triplets
     ) -> Self:
         matrices, factor = self._matrices(rows, constraints)
+        span = self._span(rows, constraints)
+        if span is not None:
+            matrices = replace(matrices, differences=span.map(matrices.differences))
         problem = MarginProblem(matrices, self._loss(), float(self.C))
 
         known = self._space_attributes(space)
 
         def fitted(M: Array) -> dict[str, Any]:
-            return {**known, "components_": (_components(M) * factor).astype(X.dtype)}
+            return {**known, "components_": (_components(M, span) * factor).astype(X.dtype)}
 
         solver, start = self._cone().minimise, self._start(len(matrices))
         found = self._solve(solver, problem, start, fitted, tol=self.tol)
         self.__dict__.update(known)
-        return diagnosed(self._keep_solution(problem, found, factor, X.dtype), X, constraints)
+        kept = self._keep_solution(problem, found, factor, X.dtype, span)
+        return diagnosed(kept, X, constraints)
+
+    def _span(self, X: Array, constraints: Pairs | Triplets) -> ConstraintSpan | None:
+        """Return the span to learn in; the space of a kernel has no more than it needs."""
+        if getattr(self, "kernel", None) is not None:
+            return None
+        return ConstraintSpan.of(X, constraints)
 
     def _start(self, n_constraints: int) -> Array | None:
         """Return the multipliers of the last fit, if there are as many constraints as then."""
@@ -165,7 +182,12 @@ class MarginLearner(KernelMetric):
         return ConstraintMatrices.from_triplets(X, constraints, self.n_jobs)
 
     def _keep_solution(
-        self, problem: MarginProblem, found: Solution, factor: float, dtype: Any
+        self,
+        problem: MarginProblem,
+        found: Solution,
+        factor: float,
+        dtype: Any,
+        span: ConstraintSpan | None,
     ) -> Self:
         matrices, M = problem.matrices, found.x
         metric = nearest_psd(M)
@@ -180,6 +202,8 @@ class MarginLearner(KernelMetric):
             self.threshold_ = float(np.sqrt(max(0.0, -problem.intercept(matrices.inner(metric)))))
         assert found.multipliers is not None
         self._n_constraints, self._C_of_last_fit = len(matrices), problem.C
+        if span is not None:
+            M = span.matrix(M)
         with np.errstate(over="ignore"):
             self.matrix_ = (M * (factor**2 if factor < 1e150 else np.inf)).astype(dtype)
         if not np.isfinite(self.matrix_).all():
@@ -190,15 +214,16 @@ class MarginLearner(KernelMetric):
         self.support_pairs_ = np.flatnonzero(found.multipliers)
         self.dual_coef_ = (found.multipliers * matrices.sign)[self.support_pairs_]
         self.duality_gap_ = float(found.gap) if found.gap is not None else np.nan
-        return self._keep(_components(metric) * factor, dtype)
+        return self._keep(_components(metric, span) * factor, dtype)
 
 
-def _components(M: Array) -> Array:
+def _components(M: Array, span: ConstraintSpan | None) -> Array:
     """Return the canonical L of the projected M, with rows that are only rounding set to 0."""
     components = canonical_components(M)
     squared_norms = np.square(components).sum(axis=1)
     rounding = len(M) * np.finfo(np.float64).eps * squared_norms.max(initial=0.0)
-    return np.asarray(np.where((squared_norms > rounding)[:, None], components, 0.0))
+    components = np.where((squared_norms > rounding)[:, None], components, 0.0)
+    return components if span is None else span.components(components)
 
 
 def _unit_factor(similar: Array, every: Array) -> float:

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from scipy.linalg import eigh, svd
+from scipy.linalg import eigh, qr, svd
 
 from likewise._numerics.centring import robust_centre
+from likewise._numerics.spread import magnitudes, rounding_errors
 from likewise._runtime.arrays import Array, IndexArray
+from likewise._runtime.blocks.rows import BlockedRows
 from likewise._runtime.memory import require_memory
+from likewise._runtime.tensors import is_tensor, to_numpy
 from likewise._runtime.threads import run_blocks, single_threaded_blas
 from likewise._runtime.validation import warn_user
 from likewise.exceptions import DegenerateMetricWarning
 from likewise.metric import canonical_form
+
+T = TypeVar("T")
+Rows: TypeAlias = Array | BlockedRows
 
 _BLOCK_ROWS = 1 << 14
 _MAX_NAMED = 10  # columns in a warning
@@ -28,48 +34,101 @@ _SAMPLES_PER_FEATURE = 5
 _UNCERTAIN_EIGENVALUE = 1e-8  # of the largest: a smaller one is computed from the rows
 
 
-def group_means(X: Array, groups: IndexArray) -> Array:
+def map_groups(
+    task: Callable[[Array, IndexArray], T],
+    X: Rows,
+    groups: IndexArray,
+    block_rows: int,
+    n_jobs: int | None = None,
+) -> list[T]:
+    """Return ``task(rows, groups)`` of fixed blocks of the samples, in their order.
+
+    `BlockedRows` have blocks and groups of their own, and the tasks run where they are. Blocks of a
+    tensor are copied to the host.
+    """
+    if isinstance(X, BlockedRows):
+        return X.map(task)
+    return run_blocks(lambda a, b: task(to_numpy(X[a:b]), groups[a:b]), len(X), block_rows, n_jobs)
+
+
+def _sum_groups(
+    task: Callable[[Array, IndexArray], T],
+    X: Rows,
+    groups: IndexArray,
+    block_rows: int,
+    n_jobs: int | None = None,
+) -> Any:
+    """Return the sum of ``task(rows, groups)`` over fixed blocks, in a fixed order."""
+    if isinstance(X, BlockedRows):
+        return X.total(task)
+    total: Any = 0.0
+    for block in map_groups(task, X, groups, block_rows, n_jobs):
+        total += block
+    return total
+
+
+def in_one_group(X: Rows) -> tuple[Rows, IndexArray]:
+    """Return the same samples, all of one group, and their groups."""
+    rows = X.in_one_group() if isinstance(X, BlockedRows) else X
+    return rows, np.zeros(len(X), dtype=np.int64)
+
+
+def group_sizes(X: Rows, groups: IndexArray) -> IndexArray:
+    """Return the number of samples of each group 0…g-1."""
+    if not isinstance(X, BlockedRows):
+        return np.bincount(groups)
+    n_groups = max(X.map(lambda rows, members: int(members.max(initial=-1)) + 1))
+    return np.asarray(X.total(lambda rows, members: np.bincount(members, minlength=n_groups)))
+
+
+def group_means(X: Rows, groups: IndexArray) -> Array:
     """Return the mean of each group 0…g-1, in float64."""
-    counts = np.bincount(groups)
-    sums = np.zeros((len(counts), X.shape[1]))
+    if is_tensor(X):
+        from likewise._numerics.torch_products import tensor_group_means
+
+        return tensor_group_means(X, groups)
+    counts = group_sizes(X, groups)
     # Sums of centred samples lose no digits, however far the data are from zero.
     centre = robust_centre(X).astype(np.float64)
-    for start in range(0, len(X), _BLOCK_ROWS):
-        members = groups[start : start + _BLOCK_ROWS]
+
+    def partial(rows: Array, members: IndexArray) -> Array:
         one_hot = (np.ones(len(members)), members, np.arange(len(members) + 1))
         indicators = sp.csr_array(one_hot, shape=(len(members), len(counts)))
-        sums += np.asarray(indicators.T @ (X[start : start + _BLOCK_ROWS] - centre))
+        return np.asarray(indicators.T @ (rows - centre))
+
+    if isinstance(X, BlockedRows):
+        sums = X.total(partial)
+    else:  # one block at a time: there may be as many groups as samples
+        sums = np.zeros((len(counts), X.shape[1]))
+        for start in range(0, len(X), _BLOCK_ROWS):
+            part = slice(start, start + _BLOCK_ROWS)
+            sums += partial(X[part], groups[part])
     return np.asarray(sums / counts[:, None] + centre)
 
 
-def covariance(X: Array, means: Array, groups: IndexArray, n_jobs: int | None = None) -> Array:
+def covariance(X: Rows, means: Array, groups: IndexArray, n_jobs: int | None = None) -> Array:
     """Return the covariance within groups, ``1/n Σ (x - m)(x - m)ᵀ`` with m the mean of x's group.
 
     Fixed blocks are summed in a fixed order: the same bits for any number of threads.
     """
     n_samples, n_features = X.shape
     require_memory(8 * 6 * n_features**2, f"The covariance of {n_features} features")
+    if is_tensor(X):
+        from likewise._numerics.torch_products import tensor_covariance
+
+        return tensor_covariance(X, means, groups)
     # With 4·n_features rows per block, all partial sums together stay smaller than X.
     block_rows = max(4 * n_features, -(-n_samples // 8))
 
-    def partial(start: int, stop: int) -> Array:
-        centred = X[start:stop] - means[groups[start:stop]]
+    def partial(rows: Array, members: IndexArray) -> Array:
+        centred = rows - means[members]
         return np.asarray(centred.T @ centred)
 
-    total = np.zeros((n_features, n_features))
-    for block in run_blocks(partial, n_samples, block_rows, n_jobs):
-        total += block
-    return np.asarray(total / n_samples)
-
-
-def rounding_errors(X: Array) -> Array:
-    """Return a bound per feature on the rounding error of its values in the precision of X."""
-    largest = np.abs(X).max(axis=0).astype(np.float64)
-    return np.asarray(largest * np.finfo(X.dtype).eps)
+    return np.asarray(_sum_groups(partial, X, groups, block_rows, n_jobs) / n_samples)
 
 
 def whitener(
-    X: Array,
+    X: Rows,
     means: Array,
     groups: IndexArray,
     *,
@@ -87,11 +146,11 @@ def whitener(
 
     Parameters
     ----------
-    X : array of shape (n_samples, n_features)
+    X : array of shape (n_samples, n_features), or BlockedRows
     means : array of shape (n_groups, n_features)
         See `group_means`.
     groups : int array of shape (n_samples,)
-        The group of each sample.
+        The group of each sample; not used for `BlockedRows`.
     shrinkage : float, "auto" or None
         Shrink the correlations towards zero before inversion. ``"auto"`` is the Ledoit–Wolf
         estimate if the samples minus the groups are fewer than five per feature, else none.
@@ -113,7 +172,9 @@ def whitener(
     array([[2., 0.],
            [0., 0.]])
     """
-    exponent = int(np.frexp(np.abs(X).max())[1])
+    if is_tensor(X) and len(X) < X.shape[1]:
+        X = to_numpy(X)  # few rows: their singular values on the host
+    exponent = int(np.frexp(magnitudes(X).max())[1])
     if not -300 < exponent < 300:
         # Squares would overflow or underflow; scaling by a power of two is exact.
         scale = 2.0**exponent
@@ -123,9 +184,12 @@ def whitener(
             "n_jobs": n_jobs,
             "feature_names": feature_names,
         }
-        return whitener(X / scale, means / scale, groups, **options) / scale
+        scaled = X.scaled(1 / scale) if isinstance(X, BlockedRows) else X / scale
+        return whitener(scaled, means / scale, groups, **options) / scale
     rounding = rounding_errors(X)
     if not shrinkage and len(X) < X.shape[1]:
+        if isinstance(X, BlockedRows):  # all of it is smaller than the covariance
+            X, groups = X.gathered()
         values, axes, stds, inverse_stds = _principal_axes_by_svd(X, means, groups, rounding)
     else:
         values, axes, stds, inverse_stds = _principal_axes(
@@ -141,7 +205,7 @@ def whitener(
 
 
 def _principal_axes(
-    X: Array,
+    X: Rows,
     means: Array,
     groups: IndexArray,
     rounding: Array,
@@ -165,17 +229,23 @@ def _principal_axes(
         values, vectors = eigh(correlation)
     axes = np.ascontiguousarray(vectors.T)
     if not shrinkage:
+        root, reduced = np.sqrt(len(X)), isinstance(X, BlockedRows)
 
-        def standardised(start: int, stop: int, directions: Array) -> Array:
-            centred = X[start:stop] - means[groups[start:stop]]
-            return np.asarray(centred @ (directions * inverse_stds).T / np.sqrt(len(X)))
+        def standardised(directions: Array) -> list[Array]:
+            scaled = (directions * inverse_stds).T
 
-        recompute_small_eigenvalues(values, axes, len(X), standardised)
+            def mapped(rows: Array, members: IndexArray) -> Array:
+                Z = np.asarray((rows - means[members]) @ scaled / root)
+                return small_factor(Z) if reduced else Z
+
+            return map_groups(mapped, X, groups, _BLOCK_ROWS)
+
+        recompute_small_eigenvalues(values, axes, standardised)
     return values, axes, stds, inverse_stds
 
 
 def recompute_small_eigenvalues(
-    values: Array, axes: Array, n_rows: int, mapped: Callable[[int, int, Array], Array]
+    values: Array, axes: Array, mapped: Callable[[Array], list[Array]]
 ) -> None:
     """Replace the small eigenvalues of ``C = ZᵀZ``, and their axes, by those of the rows Z.
 
@@ -189,16 +259,14 @@ def recompute_small_eigenvalues(
     ----------
     values, axes : arrays of shape (n,) and (n, n_features)
         Eigenvalues in ascending order and eigenvectors as rows; updated.
-    n_rows : int
-        Number of rows of Z.
     mapped : callable
-        Returns ``Z[start:stop] @ directions.T`` for `start`, `stop` and `directions`.
+        Returns ``Z @ directions.T`` for `directions`, in blocks.
     """
     small = np.flatnonzero(values < _UNCERTAIN_EIGENVALUE * values[-1])
     if not len(small):
         return
     directions = axes[small]
-    blocks = run_blocks(lambda a, b: mapped(a, b, directions), n_rows, _BLOCK_ROWS)
+    blocks = mapped(directions)
     with single_threaded_blas():
         _, roots, rotation = svd(np.concatenate(blocks), full_matrices=False)
         # With fewer rows than small eigenvalues, the first ones are zero.
@@ -208,17 +276,24 @@ def recompute_small_eigenvalues(
         axes[found] = rotation[::-1] @ directions
 
 
+def small_factor(rows: Array) -> Array:
+    """Return rows with the same products ``ZᵀZ`` as these, and no more of them than columns."""
+    return (
+        rows if len(rows) <= rows.shape[1] else np.asarray(qr(rows, mode="r")[0][: rows.shape[1]])
+    )
+
+
 def ledoit_wolf(
-    X: Array, means: Array, groups: IndexArray, correlation: Array, inverse_stds: Array
+    X: Rows, means: Array, groups: IndexArray, correlation: Array, inverse_stds: Array
 ) -> float:
     """Return the Ledoit–Wolf shrinkage of the correlation matrix (their lemma 3.4)."""
     n_samples = len(X)
 
-    def partial(start: int, stop: int) -> float:
-        rows = (X[start:stop] - means[groups[start:stop]]) * inverse_stds
-        return float(np.square(np.square(rows).sum(axis=1)).sum())
+    def partial(rows: Array, members: IndexArray) -> float:
+        standardised = (rows - means[members]) * inverse_stds
+        return float(np.square(np.square(standardised).sum(axis=1)).sum())
 
-    fourth_moment = sum(run_blocks(partial, n_samples, _BLOCK_ROWS)) / n_samples
+    fourth_moment = _sum_groups(partial, X, groups, _BLOCK_ROWS) / n_samples
     sqnorm = float(np.square(correlation).sum())
     # To the target, the diagonal: 1, but 0 for constant features, which must not count.
     distance = sqnorm - float(np.square(np.diag(correlation)).sum())

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from likewise._runtime.memory import require_memory
+from likewise._runtime.tensors import is_tensor
 from likewise._runtime.validation import TableLike, check_rows
 from likewise.base import MetricLearner, fitting
 
@@ -52,4 +53,4 @@ class Euclidean(MetricLearner):
         return self._keep(np.eye(n_features), X.dtype)
 
     def _map(self, X: Any) -> Any:
-        return X.copy()
+        return X.clone() if is_tensor(X) else X.copy()

@@ -8,6 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import svd
 
+from likewise._numerics.spread import rounding_errors
+from likewise._runtime.arrays import Array
+from likewise._runtime.tensors import numpy_dtype
 from likewise._runtime.threads import single_threaded_blas
 from likewise._runtime.validation import (
     TableLike,
@@ -16,7 +19,7 @@ from likewise._runtime.validation import (
 )
 from likewise.base import fitting
 from likewise.batch._covariance_learner import CovarianceLearner
-from likewise.batch._scatter import group_means, rounding_errors
+from likewise.batch._scatter import group_means, group_sizes
 from likewise.metric import with_positive_peaks
 
 _EPS = np.finfo(np.float64).eps
@@ -74,6 +77,8 @@ class FDA(CovarianceLearner):
     (150, 2)
     """
 
+    eigenvalues_: Array
+
     _few_suffice: ClassVar[bool] = True
 
     @fitting
@@ -82,9 +87,9 @@ class FDA(CovarianceLearner):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), or Dask array or dataframe
             Training data.
-        y : array-like of shape (n_samples,)
+        y : array-like of shape (n_samples,), or Dask array or series
             Labels of at least two classes.
 
         Returns
@@ -92,7 +97,7 @@ class FDA(CovarianceLearner):
         FDA
             The fitted metric.
         """
-        X, codes, classes = check_labelled(self, X, y)
+        X, codes, classes = check_labelled(self, X, y, blocked=True, tensors=True)
         most = min(len(classes) - 1, X.shape[1])
         check_n_components(
             "FDA", self.n_components, most, "one fewer than classes, and no more than features"
@@ -105,7 +110,7 @@ class FDA(CovarianceLearner):
             )
         # In data whitened within classes, the discriminants are the principal directions of the
         # class means, weighted by class size.
-        priors = np.bincount(codes) / len(codes)
+        priors = group_sizes(X, codes) / len(X)
         offsets = np.sqrt(priors)[:, None] * (means - priors @ means) @ within_whitener.T
         with single_threaded_blas():
             _, values, directions = svd(offsets, full_matrices=False)
@@ -118,5 +123,5 @@ class FDA(CovarianceLearner):
             raise ValueError("All classes have the same mean, but FDA needs means that differ.")
         n_components = self.n_components or most
         values = np.where(values > noise, values, 0)[:n_components]
-        self.eigenvalues_ = np.square(values).astype(X.dtype)
-        return self._keep(components[:n_components] * (values > 0)[:, None], X.dtype)
+        self.eigenvalues_ = np.square(values).astype(numpy_dtype(X))
+        return self._keep(components[:n_components] * (values > 0)[:, None], numpy_dtype(X))

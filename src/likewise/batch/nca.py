@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
+from likewise._runtime.arrays import Array, IndexArray
+from likewise._runtime.tensors import is_tensor, numpy_dtype
 from likewise._runtime.validation import (
     TableLike,
     at_least,
@@ -21,6 +23,7 @@ from likewise._runtime.validation import (
 from likewise.base import MetricLearner, fitting
 from likewise.batch._initialisation import checked_init, init_rule, initial_components, rms_scale
 from likewise.objectives import NCAObjective, SoftmaxNeighbours
+from likewise.objectives.nca import Neighbours
 from likewise.solvers import adam, lbfgs
 
 _MINI_BATCH_SAMPLES = 50_000  # from here on, mini-batches reach a better value in the same time
@@ -96,6 +99,9 @@ class NCA(MetricLearner):
     (178, 2)
     """
 
+    objective_: float
+    history_: dict[str, Array]
+
     _rules: ClassVar = {
         "n_components": either(none(), at_least(1)),
         "init": init_rule("auto", "identity", "pca", "fda"),
@@ -148,23 +154,31 @@ class NCA(MetricLearner):
         NCA
             The fitted metric.
         """
-        X, codes, _ = check_labelled(self, X, y)
+        X, codes, _ = check_labelled(self, X, y, tensors=True)
         init = checked_init(self.init, labelled=True)
         start = initial_components("NCA", init, self.n_components, X, codes, n_jobs=self.n_jobs)
+        dtype = numpy_dtype(X)
         # In these units the features, and so the entries of L, are about 1.
         scale = rms_scale(X)
-        neighbours = SoftmaxNeighbours.of(X, codes, self.n_jobs, scale=scale)
+        neighbours = self._neighbours(X, codes, scale)
         solver, options = self._solver(len(X))
         found = self._solve(
             solver,
             NCAObjective(neighbours, self.regularization),
             start * scale,
-            fitted=lambda L: {"components_": (L / scale).astype(X.dtype)},
+            fitted=lambda L: {"components_": (L / scale).astype(dtype)},
             **options,
         )
         self.objective_ = -self.objective_  # the solver minimised its negative
         self.history_ = {"objective": -self.history_["objective"]}
-        return self._keep(found.x / scale, X.dtype)
+        return self._keep(found.x / scale, dtype)
+
+    def _neighbours(self, X: Any, codes: IndexArray, scale: float) -> Neighbours:
+        if is_tensor(X):
+            from likewise.objectives.torch_softmax_neighbours import TorchSoftmaxNeighbours
+
+            return TorchSoftmaxNeighbours.of(X, codes, scale=scale)
+        return SoftmaxNeighbours.of(X, codes, self.n_jobs, scale=scale)
 
     def _solver(self, n_samples: int) -> tuple[Any, dict[str, Any]]:
         if self.solver == "lbfgs" or (self.solver == "auto" and n_samples < _MINI_BATCH_SAMPLES):

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from likewise._runtime.arrays import Array
 from likewise._runtime.validation import Rule, at_least
 from likewise.base.metric_learner import as_vector
+from likewise.batch._constraint_span import ConstraintSpan
 from likewise.batch._margin_learner import COMMON_RULES, PairMarginLearner
 from likewise.batch._pair_kernel_space import PairKernel, PairKernelSpace
 from likewise.cones import Cone, ConicHull
@@ -164,6 +165,10 @@ class NCML(PairMarginLearner):
         assert isinstance(constraints, Pairs)
         # X has one row for each pair: its coordinates take the place of the difference.
         return ConstraintMatrices(X, None, np.where(constraints.same, -1.0, 1.0), self.n_jobs)
+
+    def _span(self, X: Array, constraints: Pairs | Triplets) -> ConstraintSpan | None:
+        # X has a row for each pair, and no more columns than these need.
+        return None if self.pair_kernel is not None else super()._span(X, constraints)
 
     def _space_attributes(self, space: Any) -> dict[str, Any]:
         if isinstance(space, PairKernelSpace):

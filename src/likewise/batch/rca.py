@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike
 from scipy.linalg import svd
 
 from likewise._runtime.arrays import Array, IndexArray
+from likewise._runtime.blocks.rows import BlockedRows
+from likewise._runtime.tensors import numpy_dtype
 from likewise._runtime.threads import single_threaded_blas
 from likewise._runtime.validation import (
     TableLike,
@@ -19,7 +21,14 @@ from likewise._runtime.validation import (
 )
 from likewise.base import fitting
 from likewise.batch._covariance_learner import CovarianceLearner
-from likewise.batch._scatter import group_means
+from likewise.batch._scatter import (
+    Rows,
+    group_means,
+    group_sizes,
+    in_one_group,
+    map_groups,
+    small_factor,
+)
 from likewise.constraints import Pairs, as_pairs, chunks_from_pairs, pairs_from_chunks
 from likewise.metric import with_positive_peaks
 
@@ -74,9 +83,9 @@ class RCA(CovarianceLearner):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), or Dask array or dataframe
             Training data.
-        y : array-like of shape (n_samples,)
+        y : array-like of shape (n_samples,), or Dask array or series
             Labels of at least two classes.
 
         Returns
@@ -84,7 +93,7 @@ class RCA(CovarianceLearner):
         RCA
             The fitted metric.
         """
-        X, codes, _ = check_labelled(self, X, y)
+        X, codes, _ = check_labelled(self, X, y, blocked=True, tensors=True)
         return self._learn(X, codes, X)
 
     @fitting
@@ -103,7 +112,7 @@ class RCA(CovarianceLearner):
         RCA
             The fitted metric.
         """
-        X = check_rows(self, X, reset=True, min_rows=2)
+        X = check_rows(self, X, reset=True, min_rows=2, tensors=True)
         return self._learn_from_pairs(X, pairs_from_chunks(chunks, len(X)))
 
     @fitting
@@ -124,20 +133,19 @@ class RCA(CovarianceLearner):
         RCA
             The fitted metric.
         """
-        X = check_rows(self, X, reset=True, min_rows=2)
+        X = check_rows(self, X, reset=True, min_rows=2, tensors=True)
         return self._learn_from_pairs(X, as_pairs(pairs, same, len(X)))
 
     def _learn_from_pairs(self, X: Array, pairs: Pairs) -> Self:
         groups = chunks_from_pairs(pairs, len(X))
         if groups.max() < 0:
             raise ValueError("same is False for every pair, but RCA needs similar pairs.")
-        return self._learn(X[groups >= 0], groups[groups >= 0], X)
+        return self._learn(X[np.flatnonzero(groups >= 0)], groups[groups >= 0], X)
 
-    def _learn(self, X: Array, groups: IndexArray, all_samples: Array) -> Self:
+    def _learn(self, X: Rows, groups: IndexArray, all_samples: Rows) -> Self:
         """Learn from grouped samples; `all_samples` includes those of no group."""
         check_n_components("RCA", self.n_components, X.shape[1], "the features of X")
-        grouped = np.bincount(groups)[groups] > 1
-        X, groups = X[grouped], np.unique(groups[grouped], return_inverse=True)[1]
+        X, groups = _in_larger_groups(X, groups)
         if not len(X):
             raise ValueError("Every group has one sample, but RCA needs a group with two or more.")
         components = self._whitener(X, group_means(X, groups), groups)
@@ -147,14 +155,31 @@ class RCA(CovarianceLearner):
             )
         if self.n_components is not None:
             components = _of_largest_variance(components, all_samples, self.n_components)
-        return self._keep(components, X.dtype)
+        return self._keep(components, numpy_dtype(X))
 
 
-def _of_largest_variance(components: Array, X: Array, n_components: int) -> Array:
+def _in_larger_groups(X: Rows, groups: IndexArray) -> tuple[Rows, IndexArray]:
+    """Return the samples of groups of two or more, and their groups numbered anew."""
+    larger = group_sizes(X, groups) > 1
+    number = np.where(larger, np.cumsum(larger) - 1, -1)
+    if isinstance(X, BlockedRows):
+        return X.regrouped(number), groups
+    grouped = larger[groups]
+    return X[np.flatnonzero(grouped)], number[groups[grouped]]
+
+
+def _of_largest_variance(components: Array, X: Rows, n_components: int) -> Array:
     """Rotate L so that its rows are the principal axes of the mapped X; return the first ones."""
-    one_group = np.zeros(len(X), dtype=np.int64)
-    centred = X - group_means(X, one_group)
+    reduced = isinstance(X, BlockedRows)
+    rows, one_group = in_one_group(X)
+    mean = group_means(rows, one_group)
+
+    def mapped(block: Array, members: IndexArray) -> Array:
+        Z = np.asarray((block - mean) @ components.T)
+        return small_factor(Z) if reduced else Z
+
     with single_threaded_blas():
-        _, _, axes = svd(centred @ components.T, full_matrices=False)
+        parts = map_groups(mapped, rows, one_group, max(1, len(X)), n_jobs=1)
+        _, _, axes = svd(np.concatenate(parts), full_matrices=False)
         rotated = with_positive_peaks(axes[:n_components] @ components)
     return np.vstack([rotated, np.zeros((n_components - len(rotated), components.shape[1]))])

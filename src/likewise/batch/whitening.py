@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from likewise._runtime.tensors import numpy_dtype
 from likewise._runtime.validation import TableLike, check_n_components, check_rows
 from likewise.base import fitting
 from likewise.batch._covariance_learner import CovarianceLearner
@@ -61,7 +62,7 @@ class Whitening(CovarianceLearner):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), or Dask array or dataframe
             Training data with at least two different samples.
         y : ignored
 
@@ -70,11 +71,11 @@ class Whitening(CovarianceLearner):
         Whitening
             The fitted metric.
         """
-        X = check_rows(self, X, reset=True, min_rows=2)
+        X = check_rows(self, X, reset=True, min_rows=2, blocked=True, tensors=True)
         check_n_components("Whitening", self.n_components, X.shape[1], "the features of X")
         one_group = np.zeros(len(X), dtype=np.int64)
         means = group_means(X, one_group)
         components = self._whitener(X, means, one_group, n_axes=self.n_components)
         if not components.any():
             raise ValueError("All rows of X are equal, but Whitening needs two different rows.")
-        return self._keep(components[: self.n_components], X.dtype)
+        return self._keep(components[: self.n_components], numpy_dtype(X))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from likewise._runtime.arrays import Array, IndexArray
-from likewise._runtime.validation import as_integers
+from likewise._runtime.row_numbers import as_integers
 from likewise.constraints._tuples import Pairs
 
 

@@ -24,13 +24,20 @@ def check_class_sizes(
     Raises an error if no row has so many, or if no class has two rows; `name` is the parameter's
     name.
     """
+    check_sizes(np.bincount(codes, minlength=len(classes)), classes, n_neighbors, name)
+
+
+def check_sizes(
+    sizes: IndexArray, classes: Array, n_neighbors: int, name: str = "n_neighbors"
+) -> None:
+    """Do the same for the number of rows of each class."""
     check_parameters("a search", {name: n_neighbors}, {name: at_least(1)})
-    if n_neighbors >= len(codes):
+    n_rows = int(sizes.sum())
+    if n_neighbors >= n_rows:
         raise ValueError(
-            f"{name}={n_neighbors} is not allowed: X has {pluralize(len(codes), 'row')}, and a row "
+            f"{name}={n_neighbors} is not allowed: X has {pluralize(n_rows, 'row')}, and a row "
             "is not its own neighbour."
         )
-    sizes = np.bincount(codes, minlength=len(classes))
     if sizes.max() == 1:
         raise ValueError("Every class has 1 row, but at least one class needs 2.")
     small = np.flatnonzero(sizes <= n_neighbors)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from likewise import _loops, neighbors
 from likewise._runtime.arrays import Array, IndexArray
+from likewise._runtime.tensors import is_tensor, to_numpy
 from likewise._runtime.validation import (
     TableLike,
     check_finite,
@@ -200,7 +201,7 @@ def _nearest_of_own_class(
             _, index = neighbors.nearest(
                 rows, rows, n_found, exclude_self=True, algorithm=algorithm, n_jobs=n_jobs
             )
-            found[members, :n_found] = members[index]
+            found[members, :n_found] = members[to_numpy(index)]
             continue
         waiting.append(members)
         n_pairs += len(members) ** 2
@@ -219,7 +220,12 @@ def _search_small_classes(
     first = np.concatenate([np.repeat(members, len(members)) for members in classes])
     second = np.concatenate([np.tile(members, len(members)) for members in classes])
     first, second = first[first != second], second[first != second]
-    distance = _loops.pair_sqdist(X, first, second, n_jobs=n_jobs)
+    if is_tensor(X):
+        rows = np.sort(np.concatenate(classes))
+        near, far = (np.searchsorted(rows, part) for part in (first, second))
+        distance = _loops.pair_sqdist(to_numpy(X[rows]), near, far, n_jobs=n_jobs)
+    else:
+        distance = _loops.pair_sqdist(X, first, second, n_jobs=n_jobs)
     order = np.lexsort((second, distance, first))
     first, second = first[order], second[order]
     rank = np.arange(len(first)) - np.searchsorted(first, first)

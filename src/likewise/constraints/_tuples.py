@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from likewise._runtime.arrays import Array, BoolArray, IndexArray
-from likewise._runtime.validation import check_row_numbers, check_same_flags, pluralize, warn_user
+from likewise._runtime.row_numbers import check_row_numbers, check_same_flags
+from likewise._runtime.validation import pluralize, warn_user
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +79,9 @@ def as_triplets(triplets: ArrayLike | Triplets, n_rows: int) -> Triplets:
     """
     if isinstance(triplets, Triplets):
         triplets = triplets.index
-    return Triplets(check_row_numbers(triplets, "triplets", 3, n_rows))
+    index = check_row_numbers(triplets, "triplets", 3, n_rows)
+    _warn_of_opposite_triplets(index)
+    return Triplets(index)
 
 
 def as_targets(targets: ArrayLike, codes: IndexArray) -> IndexArray:
@@ -110,4 +113,18 @@ def _warn_of_contradictions(index: IndexArray, same: BoolArray, n_rows: int) -> 
         warn_user(
             f"{pluralize(contradictory, 'pair')} of rows "
             f"{'is' if contradictory == 1 else 'are'} marked both same and different."
+        )
+
+
+def _warn_of_opposite_triplets(index: IndexArray) -> None:
+    anchor, positive, negative = index.T
+    low, high = np.minimum(positive, negative), np.maximum(positive, negative)
+    given = np.column_stack([anchor, low, high, positive > negative])
+    given = given[np.lexsort(given.T[::-1])]  # opposite triplets end up side by side
+    equal = (given[1:, :3] == given[:-1, :3]).all(axis=1)
+    opposite = int(np.count_nonzero(equal & (given[1:, 3] != given[:-1, 3])))
+    if opposite:
+        warn_user(
+            f"{pluralize(opposite, 'triplet')} "
+            f"{'is' if opposite == 1 else 'are'} given in both orders of the rows to compare."
         )

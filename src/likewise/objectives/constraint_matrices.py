@@ -197,11 +197,15 @@ class ConstraintSweeps:
     `likewise.solvers.margin.CoordinateSweeps`.
     """
 
+    V: FloatArray
+    squared_norms: FloatArray
+    far: IndexArray
+    near: IndexArray | None
+
     def __init__(self, matrices: ConstraintMatrices) -> None:
         d = matrices.n_features
         self.V = np.pad(matrices.differences, ((0, 0), (0, padded(d) - d)))
         self.squared_norms = matrices.squared_norms()
-        self.near: IndexArray | None
         if matrices.far_and_near is None:
             self.far, self.near = np.arange(len(matrices)), None
         else:

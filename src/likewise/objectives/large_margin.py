@@ -16,6 +16,7 @@ from scipy.optimize import minimize_scalar
 
 from likewise import _loops
 from likewise._numerics.products import gradient_in_components, map_rows
+from likewise._numerics.spread import standard_deviations
 from likewise._runtime.arrays import Array, BoolArray, FloatArray, IndexArray
 
 # Eigenvalues of the pull below this share of the largest, times their number, count as 0.
@@ -54,6 +55,10 @@ class GroupedPairs:
         """Build groups without pairs."""
         nothing = np.empty(0, dtype=np.int64)
         return cls(nothing, nothing, np.zeros(n_groups + 1, dtype=np.int64))
+
+    def without_pairs(self) -> GroupedPairs:
+        """Return the same groups, with no pairs."""
+        return GroupedPairs.empty(len(self.indptr) - 1)
 
     @property
     def groups(self) -> IndexArray:
@@ -131,12 +136,42 @@ class LargeMargin:
         return loss.value, gradient_in_components(product, self.X, self.n_jobs)
 
     def transform(self, L: Array) -> Array:
+        """Return the rows transformed by the variable L."""
+        return self.map_rows(L)
+
+    def map_rows(self, L: Array) -> Array:
         """Return ``X @ L.T``."""
         return map_rows(self.X, L, self.n_jobs)
 
     def sqdist(self, Z: Array, pairs: GroupedPairs) -> FloatArray:
         """Return the squared distances of pairs of transformed rows Z."""
-        return _loops.pair_sqdist(Z, pairs.rows, pairs.cols, n_jobs=self.n_jobs)
+        return self.pair_sqdist(Z, pairs.rows, pairs.cols)
+
+    def pair_sqdist(self, Z: Array, rows: IndexArray, cols: IndexArray) -> FloatArray:
+        """Return the squared distances of pairs of rows of Z."""
+        return _loops.pair_sqdist(Z, rows, cols, n_jobs=self.n_jobs)
+
+    def scaled(self, Z: Array, square: float) -> Array:
+        """Return rows whose squared distances are `square` times those of Z."""
+        return np.asarray(Z * Z.dtype.type(np.sqrt(square)))
+
+    def median(self, sqdist: FloatArray) -> float:
+        """Return the median of squared distances."""
+        return float(np.median(sqdist))
+
+    def mean_square(self) -> float:
+        """Return the mean of ‖x‖² over the rows of X."""
+        return float(np.square(self.X, dtype=np.float64).sum() / max(1, len(self.X)))
+
+    def standard_deviations(self) -> Array:
+        """Return those of the features, 0 where they are within the rounding error."""
+        return standard_deviations(self.X)
+
+    def covariance(self, features: IndexArray, axes: Array) -> Array:
+        """Return the covariance of ``X[:, features] @ axes.T``."""
+        rows = map_rows(self.X[:, features], axes, self.n_jobs)
+        rows = rows - rows.mean(axis=0, dtype=np.float64)
+        return np.asarray(rows.T @ rows / len(rows))
 
     def loss(
         self, targets: FloatArray, impostors: FloatArray, *, pull: float | None = None
@@ -179,7 +214,7 @@ class LargeMargin:
 
     def lower_bound(self, penalty: QuadraticPenalty | None = None) -> LowerBound:
         """Return the function that bounds this objective, plus a `penalty`, over all metrics."""
-        return LargeMarginBound(self.X, self.pull_gradient(), penalty, self.n_jobs)
+        return LargeMarginBound(self, self.pull_gradient(), penalty)
 
     def pull_gradient(self) -> Array:
         """Return the gradient of the pull with respect to M, which is the same for every M."""
@@ -253,30 +288,26 @@ class LargeMarginBound:
 
     Parameters
     ----------
-    X : array of shape (n_samples, n_features)
+    objective : LargeMargin or TorchLargeMargin
+        Whose rows are used.
     pull : array of shape (n_features, n_features)
         P.
     penalty : QuadraticPenalty or None
         What is added to the objective.
-    n_jobs : int or None
-        Threads; None uses all cores.
     """
 
     def __init__(
-        self,
-        X: Array,
-        pull: Array,
-        penalty: QuadraticPenalty | None = None,
-        n_jobs: int | None = None,
+        self, objective: Any, pull: Array, penalty: QuadraticPenalty | None = None
     ) -> None:
-        self.pull, self.penalty, self.n_jobs = pull, penalty, n_jobs
+        self.pull = pull
+        self.penalty = penalty
+        self._pair_sqdist = objective.pair_sqdist
         values, vectors = eigh(pull)
         in_range = values > _RANK_TOLERANCE * max(float(values[-1]), 0.0) * len(values)
         self._pull_whitening = vectors[:, in_range] / np.sqrt(values[in_range])
         self._null_space = vectors[:, ~in_range]
-        self._null_coordinates = map_rows(X, self._null_space.T, n_jobs)
-        mean_square = float(np.square(X, dtype=np.float64).sum() / max(1, len(X)))
-        self._null_tolerance = _NULL_SPACE_TOLERANCE * mean_square
+        self._null_coordinates = objective.map_rows(self._null_space.T)
+        self._null_tolerance = _NULL_SPACE_TOLERANCE * objective.mean_square()
 
     def __call__(
         self, objective: LargeMargin, targets: FloatArray, impostors: FloatArray
@@ -343,8 +374,9 @@ class LargeMarginBound:
         """
         if not self._null_space.shape[1]:
             return np.ones(len(rows), dtype=bool)
-        sqdist = _loops.pair_sqdist(self._null_coordinates, rows, cols, n_jobs=self.n_jobs)
-        return sqdist <= self._null_tolerance
+        sqdist = self._pair_sqdist(self._null_coordinates, rows, cols)
+        inside: BoolArray = sqdist <= self._null_tolerance
+        return inside
 
 
 def negative_part(G: Array, axes: Array) -> Array:

@@ -4,12 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
-from likewise._numerics.products import product_over_rows
 from likewise._runtime.arrays import Array, IndexArray
-from likewise.objectives.softmax_neighbours import SoftmaxNeighbours
+
+
+class Neighbours(Protocol):
+    """What the objective needs of stochastic neighbours, wherever they are."""
+
+    @property
+    def n_samples(self) -> int:
+        """The number of samples."""
+
+    def scatter(self) -> Array:
+        """Return ``XᵀX``."""
+
+    def same_class_probability(
+        self, L: Array, anchors: IndexArray | None = None
+    ) -> tuple[Array, Array]:
+        """Return the probabilities of the anchors, and the gradient of minus their sum."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,25 +33,24 @@ class NCAObjective:
 
     Parameters
     ----------
-    neighbours : SoftmaxNeighbours
+    neighbours : SoftmaxNeighbours or TorchSoftmaxNeighbours
         Labelled, centred samples x; ``p_i`` is the probability that sample i chooses a neighbour
         of its own class.
     regularization : float
         Penalty on the squared norms of the mapped samples.
     """
 
-    neighbours: SoftmaxNeighbours
+    neighbours: Neighbours
     regularization: float = 0.0
 
     @property
     def n_samples(self) -> int:
         """The number of samples that batches are drawn from."""
-        return len(self.neighbours.X)
+        return self.neighbours.n_samples
 
     @cached_property
     def _scatter(self) -> Array:
-        X = self.neighbours.X
-        return product_over_rows(X, X, self.neighbours.n_jobs)
+        return self.neighbours.scatter()
 
     def value_and_gradient(self, L: Array) -> tuple[float, Array]:
         """Return the value at L and its gradient, from all samples."""

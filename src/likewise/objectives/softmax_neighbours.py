@@ -131,6 +131,15 @@ class SoftmaxNeighbours:
         classes = codes[order]
         return cls(np.ascontiguousarray(samples), start[classes], stop[classes], n_jobs)
 
+    @property
+    def n_samples(self) -> int:
+        """The number of samples."""
+        return len(self.X)
+
+    def scatter(self) -> Array:
+        """Return ``XᵀX``."""
+        return product_over_rows(self.X, self.X, self.n_jobs)
+
     def same_class_probability(
         self, L: Array, anchors: IndexArray | None = None
     ) -> tuple[Array, Array]:

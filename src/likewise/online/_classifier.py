@@ -11,14 +11,15 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from likewise._loops.classifiers.types import ClassifierRule, EventLearner, margins
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
+from likewise._runtime.interrupts import check_time
 from likewise._runtime.invariants import require
 from likewise._runtime.memory import require_memory
+from likewise._runtime.sklearn_bases import ClassifierMixin
 from likewise._runtime.validation import (
     TableLike,
     at_least,
@@ -53,13 +54,14 @@ _CHUNK = 32_768  # samples learned at a time
 _CHUNK_BYTES = 2**26  # upper limit of their size, dense and in double precision
 
 
-class OnlineClassifier(ClassifierMixin, StreamRecord):  # type: ignore[misc]
+class OnlineClassifier(ClassifierMixin, StreamRecord):
     """Base class of linear online classifiers.
 
     A subclass defines when and how far it steps (`_step_rule`). One of second order also defines
     which covariance of the weights it keeps (`_covariance_of`, `_initial_variance`).
     """
 
+    n_iter_: int
     multiclass: str
     fit_intercept: bool
     max_iter: int
@@ -198,6 +200,8 @@ class OnlineClassifier(ClassifierMixin, StreamRecord):  # type: ignore[misc]
             for _ in range(self.max_iter):
                 order = random.permutation(X.shape[0]) if self.shuffle else np.arange(X.shape[0])
                 for start in range(0, len(order), chunk):
+                    if self.n_events_:
+                        check_time()
                     state = deepcopy(self._state)  # an interrupt leaves the model before the chunk
                     _, records = self._learn(state, X, codes, order[start : start + chunk])
                     self._state = state

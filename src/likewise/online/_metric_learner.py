@@ -192,7 +192,7 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
         X = check_rows(self, X, reset=not hasattr(self, "_state"), finite=not self._linear)
         checked = as_pairs(pairs, same, len(X))
         self._learn_pairs(X, checked)
-        return diagnosed_stream(self, X, checked)
+        return diagnosed_stream(self, self.n_events_, X, checked)
 
     @updating
     def partial_fit(self, X: TableLike, y: ArrayLike) -> Self:
@@ -229,7 +229,7 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
         self._learn_pairs(samples, pairs)
         self._recent_samples = samples[-self.memory :].copy()
         self._recent_labels = labels[-self.memory :].copy()
-        return diagnosed_stream(self, samples, pairs)
+        return diagnosed_stream(self, self.n_events_, samples, pairs)
 
     @fitting
     def fit(self, X: TableLike, y: ArrayLike) -> Self:

@@ -9,6 +9,7 @@ import numpy as np
 
 from likewise._loops.pairs.types import VARIANTS, StepRule
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
+from likewise._runtime.interrupts import check_time
 from likewise._runtime.validation import (
     at_least,
     either,
@@ -122,6 +123,8 @@ class PAMetric(OnlineMetricLearner):
     array([ True])
     """
 
+    n_iter_: int
+
     _rules: ClassVar = {
         "variant": one_of(*VARIANTS),
         "C": positive(),
@@ -188,6 +191,8 @@ class PAMetric(OnlineMetricLearner):
             while self.n_iter_ < passes:
                 self._learn_pairs(X, self._ordered(pairs, random))
                 self.n_iter_ += 1
+                if self.n_iter_ < passes:
+                    check_time()
         except KeyboardInterrupt:
             if not self.n_iter_:
                 raise

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from likewise._loops.pairs.types import StepRule
 from likewise._runtime.arrays import Array, FloatArray
+from likewise._runtime.interrupts import check_time
 from likewise._runtime.text import quote
 from likewise._runtime.threads import single_threaded_blas
 from likewise._runtime.validation import (
@@ -135,6 +136,10 @@ class POLA(KernelMetricLearner):
     1.0
     """
 
+    n_iter_: int
+    converged_: bool
+    update_bound_: float
+
     _rules: ClassVar = {
         "relaxation": non_negative(),
         "init": INIT_RULE,
@@ -232,6 +237,8 @@ class POLA(KernelMetricLearner):
                 # A pass without updates has evaluated every pair with the final model.
                 settled = self.n_updates_ == updates
                 settled = settled or (self.update == "any" and worst <= self.beta)
+                if not settled and self.n_iter_ < self.max_iter:
+                    check_time()
         except KeyboardInterrupt:
             if not self.n_iter_:
                 raise

@@ -119,7 +119,7 @@ def test_the_objective_of_duplicates_in_different_classes(few_pairs):
 
 def test_more_pairs_than_fit_in_memory(few_pairs, monkeypatch):
     few_pairs(60)
-    monkeypatch.setattr(types, "free_memory", lambda: 70 * types.BYTES_PER_PAIR)
+    monkeypatch.setattr(types, "allowed_memory", lambda: 70 * types.BYTES_PER_PAIR)
     monkeypatch.setattr(types, "UNCHECKED_BYTES", 0)
     with pytest.raises(MemoryError, match=r"pairs of rows of different classes .*; learn from few"):
         lw.LMNN().fit(*duplicated())

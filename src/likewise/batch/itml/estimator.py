@@ -110,6 +110,9 @@ class ITML(PairLearner):
     array([1.34, 2.  ])
     """
 
+    bounds_: tuple[float, float]
+    duality_gap_: float
+
     _rules: ClassVar = {
         **PairLearner._rules,
         "slack_weight": positive(),

@@ -67,6 +67,12 @@ class Iterate:
     feasible for the dual where W is positive definite, and the duality gap is ``D(E, I)``.
     """
 
+    problem: LogDetProblem
+    L: FloatArray
+    s: FloatArray
+    value: float
+    gradient: FloatArray
+
     def __init__(self, problem: LogDetProblem, L: FloatArray) -> None:
         self.problem, self.L = problem, L
         whitened = solve_triangular(problem.prior_root, L, lower=True)

@@ -84,6 +84,8 @@ class ErrorRate:
     n_jobs : int or None
     """
 
+    queries: Array
+
     def __init__(
         self,
         validation: ValidationSet,
@@ -92,17 +94,15 @@ class ErrorRate:
         n_neighbors: int,
         n_jobs: int | None,
     ) -> None:
-        self.validation, self.data, self.to_original = validation, data, to_original
+        self.validation = validation
+        self.data = data
+        self.to_original = to_original
         self.queries = data.centre_and_scale(validation.X)
-        self.n_neighbors, self.n_jobs = n_neighbors, n_jobs
+        self.n_neighbors = n_neighbors
+        self.n_jobs = n_jobs
 
     def __call__(self, x: Array) -> float:
         """Return the error rate at x."""
-        transposed = (x @ self.to_original).T.astype(self.queries.dtype)
-        _, index = neighbors.nearest(
-            self.queries @ transposed,
-            self.data.X @ transposed,
-            self.n_neighbors,
-            n_jobs=self.n_jobs,
-        )
+        L = x @ self.to_original
+        index = self.data.nearest(self.queries, L, self.n_neighbors, self.n_jobs)
         return self.validation.error_rate(index)

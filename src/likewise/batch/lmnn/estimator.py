@@ -10,7 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from likewise._runtime.arrays import Array
+from likewise._runtime.blocks import is_dask
+from likewise._runtime.blocks.rows import BlockedRows
 from likewise._runtime.progress import progress
+from likewise._runtime.row_numbers import check_weights
+from likewise._runtime.tensors import numpy_dtype
 from likewise._runtime.threads import single_threaded_blas
 from likewise._runtime.validation import (
     Rule,
@@ -19,7 +23,6 @@ from likewise._runtime.validation import (
     check_labelled,
     check_n_components,
     check_rows,
-    check_weights,
     either,
     n_jobs_rule,
     non_negative,
@@ -33,14 +36,15 @@ from likewise.base.diagnosis import diagnosed
 from likewise.batch._initialisation import checked_init, init_rule, initial_components
 from likewise.batch._kernel_metric import KernelMetric
 from likewise.batch._kernel_space import KernelSpace
+from likewise.batch.lmnn.blocked import supervise_blocks
 from likewise.batch.lmnn.early_stopping import ErrorRate, ValidationSet, split_validation
 from likewise.batch.lmnn.growing_rank import leading_rows
 from likewise.batch.lmnn.matrix_problem import LMNNMatrixProblem, require_all_components
 from likewise.batch.lmnn.memory import require_memory_for_lmnn
-from likewise.batch.lmnn.preconditioning import CentredData, Preconditioner
+from likewise.batch.lmnn.preconditioning import CentredData, Preconditioner, centred_data
 from likewise.batch.lmnn.problem import LMNNProblem, best_multiple, penalty_towards
 from likewise.batch.lmnn.projected_subgradient import projected_subgradient
-from likewise.batch.lmnn.targets import LabelSupervision, Selection, Supervision, TripletSupervision
+from likewise.batch.lmnn.targets import LabelSupervision, Supervision, TripletSupervision
 from likewise.batch.lmnn.working_set import working_set_lbfgs
 from likewise.constraints import as_triplets
 from likewise.kernels import KERNEL_RULES
@@ -147,6 +151,7 @@ class LMNN(KernelMetric):
     True
     """
 
+    scale_: float
     _rules: ClassVar[dict[str, Rule]] = {
         "n_neighbors": at_least(1),
         "push": strictly_between(0, 1),
@@ -223,13 +228,12 @@ class LMNN(KernelMetric):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Training data.
-        y : array-like of shape (n_samples,)
+        X : array-like of shape (n_samples, n_features), or Dask array or dataframe
+            Training data; those of a Dask collection stay on their workers.
+        y : array-like of shape (n_samples,), or Dask array or series
             Labels of at least two classes, one of which has two rows.
         anchor_weight : array-like of shape (n_samples,), optional
-            Weights c of the rows as anchors. Rows of weight 0 are still targets and impostors, and
-            weight 2 is not the row twice, as it would be with scikit-learn's `sample_weight`.
+            Weights c of the rows as anchors. Rows of weight 0 are still targets and impostors.
         targets : int array-like of shape (n_pairs, 2), optional
             Known target neighbours: each pair is a row number and that of a target of this row,
             with the same label. `n_neighbors` and `n_passes` are then not used to select them.
@@ -238,7 +242,11 @@ class LMNN(KernelMetric):
         -------
         self
         """
-        X, codes, classes = check_labelled(self, X, y)
+        if is_dask(X):
+            blocks, by_class = supervise_blocks(self, X, y, anchor_weight, targets)
+            init = self._check_init(*blocks.shape, labelled=True)
+            return self._learn(blocks, by_class, init, None, blocks.dtype)
+        X, codes, classes = check_labelled(self, X, y, tensors=self.kernel is None)
         weights = check_weights(anchor_weight, "anchor_weight", len(X))
         train, held_out = split_validation(
             codes, weights, self.validation_fraction, self.random_state, self.solver
@@ -252,7 +260,7 @@ class LMNN(KernelMetric):
             validation = ValidationSet(queries, codes[held_out], codes[train])
         options = (self.n_neighbors, self.margin, self.n_jobs, self.neighbors)
         supervision = LabelSupervision(codes[train], weights[train], pairs, *options)
-        return self._learn(rows, supervision, init, space, X.dtype, validation)
+        return self._learn(rows, supervision, init, space, numpy_dtype(X), validation)
 
     @fitting
     @single_threaded_blas()
@@ -282,8 +290,8 @@ class LMNN(KernelMetric):
 
     def _learn(
         self,
-        X: Array,
-        supervision: Supervision,
+        X: Array | BlockedRows,
+        supervision: Any,
         init: str | Array,
         space: KernelSpace | None,
         dtype: Any,
@@ -319,21 +327,21 @@ class LMNN(KernelMetric):
         return self._keep(canonical_form(L)[:n_components] * data.scale, dtype)
 
     def _initialise(
-        self, X: Array, supervision: Supervision, init: str | Array, space: KernelSpace | None
-    ) -> tuple[CentredData, Selection, Array, int]:
-        """Return the data at their scale, the targets, the initial L and its number of rows.
+        self, X: Any, supervision: Any, init: str | Array, space: KernelSpace | None
+    ) -> tuple[Any, Any, Array, int]:
+        """Return the data at their scale, the targets, the leading rows of L and how many it has.
 
-        L is at its best multiple, and has only its leading rows where others can be added.
+        L is at its best multiple; all its rows are returned where others cannot be added.
         """
-        data = CentredData.from_rows(X)
-        L = self._initial_components(data.X, supervision, init, space)
+        data: Any = centred_data(X)
+        L = self._initial_components(data.base, supervision, init, space)
         with progress("LMNN, first search", None, shown=bool(self.verbose)):
             selection = supervision.select_targets(data.transform(L, self.n_jobs))
             data = data.rescaled(self.scale, selection.targets, L, self.n_jobs)  # frees the copy
             objective = selection.objective(data.X, self.push, self.margin, self.n_jobs)
             n_rows = len(L)
             if n_rows == X.shape[1] and self.solver != "projected" and not self.regularization:
-                L = leading_rows(L, lambda rows: data.transform(rows, self.n_jobs))
+                L = leading_rows(L, lambda rows: data.scatter(rows, self.n_jobs))
             alpha = best_multiple(objective, selection.search, data.transform(L, self.n_jobs))
         return data, selection, alpha * L, n_rows
 
@@ -347,8 +355,7 @@ class LMNN(KernelMetric):
         attributes: Callable[[Array], dict[str, Any]],
     ) -> tuple[Solution, Array]:
         """Minimise over L by L-BFGS, in preconditioned coordinates unless there is a penalty."""
-        penalised = problem.penalty is not None
-        precondition = Preconditioner.identity if penalised else Preconditioner.from_pull
+        precondition = Preconditioner.identity if problem.penalty else Preconditioner.from_pull
         X, to_original, from_original = precondition(problem.objective)
         error = None
         if validation is not None:
@@ -369,13 +376,9 @@ class LMNN(KernelMetric):
         self, problem: LMNNProblem, L: Array, attributes: Callable[[Array], dict[str, Any]]
     ) -> tuple[Solution, Array]:
         """Minimise over M by the projected subgradient method."""
-        found = self._solve(
-            projected_subgradient,
-            LMNNMatrixProblem(problem),
-            L.T @ L,
-            fitted=lambda M: attributes(canonical_components(M)),
-            tol=self.tol,
-        )
+        start, fitted = L.T @ L, lambda M: attributes(canonical_components(M))
+        matrix_problem = LMNNMatrixProblem(problem)
+        found = self._solve(projected_subgradient, matrix_problem, start, fitted, tol=self.tol)
         return found, canonical_components(found.x)
 
     def _check_init(self, n_samples: int, n_features: int, *, labelled: bool) -> str | Array:
@@ -386,7 +389,7 @@ class LMNN(KernelMetric):
         return init
 
     def _initial_components(
-        self, X: Array, supervision: Supervision, init: str | Array, space: KernelSpace | None
+        self, X: Any, supervision: Supervision, init: str | Array, space: KernelSpace | None
     ) -> Array:
         """Return the L of the initial metric, before it is scaled to its best multiple."""
         in_space = space is not None

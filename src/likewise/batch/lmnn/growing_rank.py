@@ -13,16 +13,15 @@ _MIN_FEATURES = 128  # with fewer, all rows of L cost little
 _VARIANCE_SHARE = 0.95  # of the transformed samples, kept by the first rows of L
 
 
-def leading_rows(L: Array, transform: Callable[[Array], Array]) -> Array:
+def leading_rows(L: Array, scatter: Callable[[Array], Array]) -> Array:
     """Rotate L and keep the rows with 95 % of the variance of the transformed samples.
 
-    All rows are kept, and not rotated, if these are more than half of them or if L is small.
+    `scatter` returns ``ZᵀZ`` of samples Z that are transformed by an L, minus their mean. All rows
+    are kept, and not rotated, if these are more than half of them or if L is small.
     """
     if len(L) <= _MIN_FEATURES:
         return L
-    Z = transform(L)
-    centred = Z - Z.mean(axis=0)
-    variances, axes = eigh(centred.T @ centred)
+    variances, axes = eigh(scatter(L))
     share = np.cumsum(variances[::-1]) / variances.sum()
     n_rows = int(np.searchsorted(share, _VARIANCE_SHARE)) + 1
     return L if n_rows > len(L) / 2 else np.asarray(axes[:, ::-1][:, :n_rows].T @ L)

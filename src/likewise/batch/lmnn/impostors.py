@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import numpy as np
@@ -37,7 +39,35 @@ class ImpostorSearch(Protocol):
         ...
 
 
-class LabelledImpostorSearch:
+class ImpostorLimit:
+    """The limit on the pairs of a search, which grows with what was found.
+
+    Parameters
+    ----------
+    n_samples : int
+    """
+
+    def __init__(self, n_samples: int) -> None:
+        self.max_pairs: int | None = max(_MIN_LIMIT, _PAIRS_PER_ROW * n_samples)
+
+    def accept(self, n_pairs: int) -> None:
+        """Accept from now on, with some growth, a size that was reached."""
+        self.max_pairs = max(self.max_pairs or 0, 4 * n_pairs)
+
+    @contextmanager
+    def said_for_pairs(self) -> Iterator[None]:
+        """Say what there is too much of if the memory does not suffice."""
+        try:
+            yield
+        except MemoryError:
+            raise MemoryError(
+                "There are more pairs of rows of different classes within the margin than fit in "
+                "the free memory, or in max_memory; learn from fewer rows or with a smaller "
+                "n_neighbors."
+            ) from None
+
+
+class LabelledImpostorSearch(ImpostorLimit):
     """Rows of another class within the margin of an anchor.
 
     Parameters
@@ -63,9 +93,13 @@ class LabelledImpostorSearch:
         n_jobs: int | None,
         algorithm: Algorithm = "auto",
     ) -> None:
-        self.codes, self.targets, self.active = codes, targets, active
-        self.margin, self.n_jobs, self.algorithm = margin, n_jobs, algorithm
-        self.max_pairs: int | None = max(_MIN_LIMIT, _PAIRS_PER_ROW * len(codes))
+        self.codes = codes
+        self.targets = targets
+        self.active = active
+        self.margin = margin
+        self.n_jobs = n_jobs
+        self.algorithm = algorithm
+        super().__init__(len(codes))
 
     def __call__(
         self, Z: Array, target_sqdist: FloatArray, slack: float
@@ -76,15 +110,9 @@ class LabelledImpostorSearch:
         farthest = np.maximum.reduceat(target_sqdist, starts[with_targets])
         sqradius[with_targets] = (self.margin + farthest) * (1 + slack)
         sqradius[~self.active] = 0.0
-        try:
+        with self.said_for_pairs():
             rows, cols, sqdist = self._search(Z, sqradius)
-        except MemoryError:
-            raise MemoryError(
-                "There are more pairs of rows of different classes within the margin than fit in "
-                "the free memory; learn from fewer rows or with a smaller n_neighbors."
-            ) from None
-        # A size that was reached is accepted from now on, with some growth.
-        self.max_pairs = max(self.max_pairs or 0, 4 * len(rows))
+        self.accept(len(rows))
         return GroupedPairs.from_sorted(rows, len(self.codes), rows, cols), sqdist
 
     def _search(self, Z: Array, sqradius: FloatArray) -> tuple[Array, Array, FloatArray]:
@@ -139,7 +167,8 @@ class FixedImpostors:
     max_pairs: int | None = None
 
     def __init__(self, impostors: GroupedPairs, n_jobs: int | None) -> None:
-        self.impostors, self.n_jobs = impostors, n_jobs
+        self.impostors = impostors
+        self.n_jobs = n_jobs
 
     def __call__(
         self, Z: Array, target_sqdist: FloatArray, slack: float

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from likewise._numerics.products import map_rows
 from likewise._runtime.arrays import Array
 from likewise._runtime.validation import pluralize
 from likewise.batch.lmnn.problem import LMNNProblem
@@ -52,7 +51,7 @@ class LMNNMatrixProblem:
     def value_and_subgradient(self, M: Array) -> tuple[float, Array]:
         """Return the objective over the working set and a subgradient in M."""
         objective = self.problem.objective
-        Z = map_rows(objective.X, canonical_components(M), objective.n_jobs)
+        Z = objective.transform(canonical_components(M))
         loss = objective.loss(
             objective.sqdist(Z, objective.targets), objective.sqdist(Z, objective.impostors)
         )

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from likewise._numerics.products import count_sums
-from likewise._runtime.arrays import Array
+from likewise._runtime.blocks.rows import BlockedRows
 from likewise._runtime.memory import require_memory
+from likewise._runtime.tensors import is_tensor, require_memory_on
 
 # Arrays of the shape of L: the ten pairs in the memory of L-BFGS, and the current points.
 _COMPONENT_COPIES = 28
@@ -15,7 +18,7 @@ _DATA_COPIES = 5  # original, preconditioned and transformed
 
 def require_memory_for_lmnn(
     owner: str,
-    X: Array,
+    X: Any,
     n_components: int,
     *,
     n_metrics: int = 1,
@@ -27,7 +30,7 @@ def require_memory_for_lmnn(
     ----------
     owner : str
         Name of the estimator.
-    X : array of shape (n_samples, n_columns)
+    X : array of shape (n_samples, n_columns), or BlockedRows
         The training data.
     n_components : int
         Rows of L.
@@ -37,11 +40,12 @@ def require_memory_for_lmnn(
         Whether the columns are directions of a kernel's feature space.
     """
     n_samples, n_columns = X.shape
+    n_held = 0 if isinstance(X, BlockedRows) else n_samples  # in this process
     components = _COMPONENT_COPIES * n_metrics + count_sums(n_samples, (n_components, n_columns))
     matrices = _SQUARE_MATRICES * n_metrics + count_sums(n_samples, (n_columns, n_columns))
     n_directions = min(n_columns, n_samples)  # that the data span
     entries = n_directions * (components * n_components + matrices * n_columns)
-    data = X.size * (_DATA_COPIES * X.itemsize * n_metrics + 8)
+    data = n_held * n_columns * (_DATA_COPIES * X.dtype.itemsize * n_metrics + 8)
     metrics = f" with {n_metrics} metrics" if n_metrics > 1 else ""
     columns = "directions" if in_feature_space else "features"
     advice = "reduce the features first, with PCA for instance"
@@ -50,4 +54,7 @@ def require_memory_for_lmnn(
     elif n_metrics > 1:
         advice += ", or learn fewer metrics"
     purpose = f"{owner}{metrics} of {n_samples} rows of {n_columns} {columns}"
-    require_memory(8.0 * entries + data, purpose, advice)
+    if is_tensor(X):
+        # Besides, gradients in float64 as large as the rows.
+        require_memory_on(X.device, data + 16.0 * n_samples * n_columns, purpose, advice)
+    require_memory(8.0 * entries + (0 if is_tensor(X) else data), purpose, advice)

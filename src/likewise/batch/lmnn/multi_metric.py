@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
+from likewise._runtime.row_numbers import check_weights
 from likewise._runtime.threads import openmp_threads, single_threaded_blas
 from likewise._runtime.validation import (
     Rule,
@@ -17,7 +18,6 @@ from likewise._runtime.validation import (
     at_least,
     check_labelled,
     check_rows,
-    check_weights,
     either,
     encode_labels,
     n_jobs_rule,
@@ -105,6 +105,14 @@ class MultiMetricLMNN(NeighborVoter):
     True
     """
 
+    components_: Array
+    clusters_: IndexArray
+    scale_: float
+    duality_gap_: float
+    _rows: Array
+    _n_targets: int
+    _push: float
+    _margin: float
     _rules: ClassVar = {
         "n_neighbors": at_least(1),
         "clusters": either(

@@ -43,15 +43,13 @@ class MultiMetricLargeMargin(LargeMargin):
 
     def transform(self, L: Array) -> Array:
         """Return the data transformed by each of the metrics."""
-        return np.stack([map_rows(self.X, one, self.n_jobs) for one in L])
+        return np.stack([self.map_rows(one) for one in L])
 
     def sqdist(self, Z: Array, pairs: GroupedPairs) -> FloatArray:
         """Return the squared distance of each pair under the metric of its second row."""
         sqdist = np.empty(len(pairs))
         for cluster, part in self.split_by_cluster(pairs.cols):
-            sqdist[part] = _loops.pair_sqdist(
-                Z[cluster], pairs.rows[part], pairs.cols[part], n_jobs=self.n_jobs
-            )
+            sqdist[part] = self.pair_sqdist(Z[cluster], pairs.rows[part], pairs.cols[part])
         return sqdist
 
     def value_and_gradient(self, L: Array) -> tuple[float, Array]:
@@ -161,10 +159,7 @@ class MultiMetricLargeMarginBound:
     """
 
     def __init__(self, objective: MultiMetricLargeMargin) -> None:
-        self._bounds = [
-            LargeMarginBound(objective.X, pull, n_jobs=objective.n_jobs)
-            for pull in objective.pull_gradients()
-        ]
+        self._bounds = [LargeMarginBound(objective, pull) for pull in objective.pull_gradients()]
 
     def __call__(
         self, objective: MultiMetricLargeMargin, targets: FloatArray, impostors: FloatArray

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh
 
-from likewise import _loops
+from likewise import _loops, neighbors
 from likewise._numerics.centring import robust_centre
 from likewise._numerics.products import map_rows
-from likewise._runtime.arrays import Array
-from likewise.batch._scatter import rounding_errors
+from likewise._runtime.arrays import Array, IndexArray
+from likewise._runtime.blocks.rows import BlockedRows
+from likewise._runtime.tensors import is_tensor
 from likewise.constraints import unit_sqdist
 from likewise.objectives import GroupedPairs, LargeMargin
 
@@ -40,12 +41,17 @@ class CentredData:
     @classmethod
     def from_rows(cls, X: Array) -> CentredData:
         """Centre X and divide it by a power of two such that its largest entry is about 1."""
-        magnitude = _power_of_two(float(np.abs(X).max(initial=0.0)))
+        magnitude = power_of_two(float(np.abs(X).max(initial=0.0)))
         centre = robust_centre(X).astype(np.float64)
-        rows = _centred_and_scaled(X, centre, 1 / magnitude)
-        residual = _power_of_two(float(np.abs(rows).max(initial=0.0)))
+        rows = centred_and_scaled(X, centre, 1 / magnitude)
+        residual = power_of_two(float(np.abs(rows).max(initial=0.0)))
         rows /= X.dtype.type(residual)
         return cls(rows, centre, 1 / magnitude / residual)
+
+    @property
+    def base(self) -> Array:
+        """The rows that an initial metric is computed from."""
+        return self.X
 
     def with_scale(self, scale: float) -> CentredData:
         """Return the same data at another scale."""
@@ -66,18 +72,44 @@ class CentredData:
 
     def centre_and_scale(self, X: Array) -> Array:
         """Return other rows with the same centre subtracted, at the same scale."""
-        return _centred_and_scaled(X, self.centre, self.scale)
+        return centred_and_scaled(X, self.centre, self.scale)
 
     def transform(self, L: Array, n_jobs: int | None) -> Array:
         """Return ``X @ L.T``."""
         return map_rows(self.X, L, n_jobs)
 
+    def scatter(self, L: Array, n_jobs: int | None) -> Array:
+        """Return ``ZᵀZ`` for the transformed rows Z minus their mean."""
+        Z = self.transform(L, n_jobs)
+        centred = Z - Z.mean(axis=0)
+        return np.asarray(centred.T @ centred)
 
-def _centred_and_scaled(X: Array, centre: Array, scale: float) -> Array:
+    def nearest(self, queries: Array, L: Array, k: int, n_jobs: int | None) -> IndexArray:
+        """Return the k nearest rows of each of the queries, which `centre_and_scale` returned."""
+        across = L.T.astype(queries.dtype)
+        return neighbors.nearest(queries @ across, self.X @ across, k, n_jobs=n_jobs)[1]
+
+
+def centred_data(X: Any) -> CentredData:
+    """Return training rows, centred and scaled, where they are: an array, a tensor or blocks."""
+    if is_tensor(X):
+        from likewise.batch.lmnn.torch_data import TensorData
+
+        return TensorData.from_rows(X)  # type: ignore[return-value] # it has the same interface
+    if isinstance(X, BlockedRows):
+        from likewise.batch.lmnn.blocked import BlockedData
+
+        return BlockedData.from_rows(X)  # type: ignore[return-value] # so has this
+    return CentredData.from_rows(X)
+
+
+def centred_and_scaled(X: Array, centre: Array, scale: float) -> Array:
+    """Return ``scale (X - centre)``, computed in double precision, in that of X."""
     return ((X.astype(np.float64) - centre) * scale).astype(X.dtype)
 
 
-def _power_of_two(value: float) -> float:
+def power_of_two(value: float) -> float:
+    """Return the least power of two above a positive value, 1 for 0."""
     return float(2.0 ** np.frexp(value)[1]) if value > 0 else 1.0
 
 
@@ -112,7 +144,7 @@ class Preconditioner(NamedTuple):
         of standardised features that are constant up to rounding. An L with such columns could
         separate samples by the rounding errors of dependent features.
         """
-        stds = _standard_deviations(objective.X)
+        stds = objective.standard_deviations()
         varying = np.flatnonzero(stds)
         inverse_stds = 1 / stds[varying]
         pull = objective.pull_gradient()[np.ix_(varying, varying)]
@@ -123,9 +155,7 @@ class Preconditioner(NamedTuple):
         small = values <= _UNCERTAIN * values.mean()
         if small.any():
             axes = vectors[:, small] * inverse_stds[:, None]
-            rows = map_rows(objective.X[:, varying], axes.T, objective.n_jobs)
-            rows = rows - rows.mean(axis=0, dtype=np.float64)
-            variances, rotation = eigh(rows.T @ rows / len(rows))
+            variances, rotation = eigh(objective.covariance(varying, axes.T))
             vectors[:, small] = vectors[:, small] @ rotation
             kept = ~small
             kept[small] = variances > _DEPENDENT
@@ -136,14 +166,4 @@ class Preconditioner(NamedTuple):
         from_original = np.zeros((n_features, len(values)))
         to_original[:, varying] = factors[:, None] * vectors.T * inverse_stds
         from_original[varying] = vectors / factors * stds[varying, None]
-        X = map_rows(objective.X, to_original, objective.n_jobs)
-        return cls(X, to_original, from_original)
-
-
-def _standard_deviations(X: Array) -> Array:
-    """Return those of the features, 0 where they are within the rounding error."""
-    means = X.mean(axis=0, dtype=np.float64)
-    squares = np.einsum("ij,ij->j", X, X, dtype=np.float64) / max(1, len(X))
-    stds = np.sqrt(np.maximum(squares - means**2, 0))
-    stds[stds <= rounding_errors(X)] = 0.0
-    return np.asarray(stds)
+        return cls(objective.map_rows(to_original), to_original, from_original)

@@ -46,7 +46,9 @@ class LMNNProblem:
         search: ImpostorSearch,
         penalty: QuadraticPenalty | None = None,
     ) -> None:
-        self.objective, self.search, self.penalty = objective, search, penalty
+        self.objective = objective
+        self.search = search
+        self.penalty = penalty
         self._slack = _FIRST_SLACK
         self._searched: _Searched | None = None
 
@@ -148,7 +150,8 @@ class _PenalisedObjective:
     """The objective over the working set plus the penalty, as a function of L."""
 
     def __init__(self, objective: LargeMargin, penalty: QuadraticPenalty | None) -> None:
-        self.objective, self.penalty = objective, penalty
+        self.objective = objective
+        self.penalty = penalty
 
     def value_and_gradient(self, L: Array) -> tuple[float, Array]:
         value, gradient = self.objective.value_and_gradient(L)
@@ -171,13 +174,13 @@ def best_multiple(objective: LargeMargin, search: ImpostorSearch, Z: Array) -> f
     """Return the α that minimises the objective at αL, given the rows Z transformed by L."""
     targets = objective.sqdist(Z, objective.targets)
     # There the median squared distance to a target is the margin: one search is mostly enough.
-    first = objective.margin / (float(np.median(targets)) or 1.0)
+    first = objective.margin / (objective.median(targets) or 1.0)
     best = _best_squared_multiple(objective, search, Z, targets, first)
     if best is None:
         # Rows that are nearer to other classes than to their targets, or equal to rows of other
         # classes, have impostors at any multiple. Their number at the largest one is accepted.
         largest = first * 4.0 ** (_MULTIPLE_SEARCHES - 1)
-        search_without_limit(search, _scaled(Z, largest), largest * targets)
+        search_without_limit(search, objective.scaled(Z, largest), largest * targets)
         best = _best_squared_multiple(objective, search, Z, targets, first)
     assert best is not None
     return float(np.sqrt(best))
@@ -195,7 +198,7 @@ def _best_squared_multiple(
     square, best, overflow = first, None, 0.0
     for _ in range(_MULTIPLE_SEARCHES):
         try:
-            pairs, impostors = search(_scaled(Z, square), square * targets, 0.0)
+            pairs, impostors = search(objective.scaled(Z, square), square * targets, 0.0)
         except neighbors.TooManyPairs:
             if best is not None:
                 break
@@ -212,15 +215,15 @@ def _best_squared_multiple(
     return best
 
 
-def _scaled(Z: Array, square: float) -> Array:
-    """Return rows whose squared distances are `square` times those of Z."""
-    return np.asarray(Z * Z.dtype.type(np.sqrt(square)))
-
-
 def _best_factor(objective: LargeMargin, targets: FloatArray, impostors: FloatArray) -> float:
     """Return the factor ≥ 1 of all squared distances that minimises the loss."""
+
+    def loss(power: float) -> float:
+        factor = float(np.exp(power))
+        return objective.loss(factor * targets, factor * impostors).value
+
     found = minimize_scalar(
-        lambda power: objective.loss(np.exp(power) * targets, np.exp(power) * impostors).value,
+        loss,
         bounds=(0.0, np.log(_MAX_FACTOR)),
         method="bounded",
         options={"xatol": 0.02},

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
+from likewise._runtime.tensors import is_tensor
 from likewise.batch.lmnn.impostors import FixedImpostors, ImpostorSearch, LabelledImpostorSearch
 from likewise.constraints import Triplets
 from likewise.constraints._class_sizes import check_class_sizes
@@ -26,8 +27,13 @@ class Selection(NamedTuple):
 
     def objective(self, X: Array, push: float, margin: float, n_jobs: int | None) -> LargeMargin:
         """Return the LMNN objective on X, with no impostors found yet."""
-        impostors = GroupedPairs.empty(len(self.weights))
-        return LargeMargin(X, self.targets, impostors, self.weights, push, margin, n_jobs=n_jobs)
+        kind: type[LargeMargin] = LargeMargin
+        if is_tensor(X):
+            from likewise.objectives.torch_large_margin import TorchLargeMargin
+
+            kind = cast("type[LargeMargin]", TorchLargeMargin)  # it has the same interface
+        impostors = self.targets.without_pairs()
+        return kind(X, self.targets, impostors, self.weights, push, margin, n_jobs=n_jobs)
 
 
 class Supervision(Protocol):
@@ -67,6 +73,8 @@ class LabelSupervision:
         How the searches are done.
     """
 
+    fixed: bool
+
     def __init__(
         self,
         codes: IndexArray,
@@ -77,9 +85,14 @@ class LabelSupervision:
         n_jobs: int | None,
         algorithm: Algorithm = "auto",
     ) -> None:
-        self.codes, self.weights, self.targets = codes, weights, targets
-        self.fixed, self.n_neighbors = targets is not None, n_neighbors
-        self.margin, self.n_jobs, self.algorithm = margin, n_jobs, algorithm
+        self.codes = codes
+        self.weights = weights
+        self.targets = targets
+        self.fixed = targets is not None
+        self.n_neighbors = n_neighbors
+        self.margin = margin
+        self.n_jobs = n_jobs
+        self.algorithm = algorithm
 
     @staticmethod
     def training_targets(
@@ -113,14 +126,21 @@ class LabelSupervision:
                 Z, self.codes, self.n_neighbors, algorithm=self.algorithm, n_jobs=self.n_jobs
             )
         rows, cols = np.ascontiguousarray(pairs.T)
-        if not self.weights[rows].any():
+        active = self.weights > 0
+        if not active[rows].any():
             raise ValueError(
                 "No row whose anchor_weight is not 0 has a target neighbour, but at least one is "
                 "needed to learn from."
             )
+        if is_tensor(Z):
+            from likewise.batch.lmnn import torch_data
+
+            there: Any = torch_data.tensor_targets(pairs, len(self.codes), Z)
+            impostors: Any = torch_data.TensorImpostorSearch(self.codes, there, active, self.margin)
+            return Selection(there, torch_data.tensor_weights(self.weights, Z), impostors)
         targets = GroupedPairs.from_sorted(rows, len(self.codes), rows, cols)
         search = LabelledImpostorSearch(
-            self.codes, targets, self.weights > 0, self.margin, self.n_jobs, self.algorithm
+            self.codes, targets, active, self.margin, self.n_jobs, self.algorithm
         )
         return Selection(targets, self.weights, search)
 
@@ -129,7 +149,9 @@ class TripletSupervision:
     """Each distinct pair (anchor, positive) is a group, with the negatives of its triplets."""
 
     codes: None = None
-    fixed = True
+    fixed: bool = True
+    targets: GroupedPairs
+    impostors: GroupedPairs
 
     def __init__(self, triplets: Triplets, n_samples: int, n_jobs: int | None) -> None:
         self.n_jobs = n_jobs

@@ -69,6 +69,8 @@ class MCML(MetricLearner):
     True
     """
 
+    optimality_: float
+
     _rules: ClassVar = {"max_iter": at_least(1), "tol": positive(), "n_jobs": n_jobs_rule()}
 
     def __init__(

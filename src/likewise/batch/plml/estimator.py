@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from likewise._numerics.products import map_rows
-from likewise._runtime.arrays import Array, IndexArray
+from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.threads import openmp_threads, run_blocks, single_threaded_blas
 from likewise._runtime.validation import (
     TableLike,
@@ -136,6 +136,15 @@ class PLML(NeighborVoter):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    anchors_: FloatArray
+    weights_: FloatArray
+    factors_: FloatArray
+    _factors: FloatArray
+    _centre: FloatArray
+    _scale: float
+    _rows: FloatArray
+    _mixture: Mixture
 
     @fitting
     def fit(self, X: TableLike, y: ArrayLike) -> Self:

@@ -79,6 +79,8 @@ class DMLEig(SimilarScatterLearner):
     array([0.1 , 3.65])
     """
 
+    mu_: float
+
     _rules: ClassVar = {**SimilarScatterLearner._rules, "smoothing": positive()}
 
     def __init__(

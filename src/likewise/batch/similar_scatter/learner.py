@@ -32,6 +32,8 @@ class SimilarScatterLearner(PairLearner):
     ``N = A^½ M A^½``.
     """
 
+    duality_gap_: float
+
     _rules: ClassVar = {**PairLearner._rules, "shrinkage": between(0, 1), "tol": positive()}
     shrinkage: float
     tol: float
@@ -94,10 +96,13 @@ class SimilarScatterLearner(PairLearner):
             first, second = pairs.index[pairs.same].T
             axes = np.ascontiguousarray(vectors.T)
 
-            def differences(start: int, stop: int, directions: Array) -> Array:
-                return np.asarray((X[first[start:stop]] - X[second[start:stop]]) @ directions.T)
+            def differences(directions: Array) -> list[Array]:
+                def block(start: int, stop: int) -> Array:
+                    return np.asarray((X[first[start:stop]] - X[second[start:stop]]) @ directions.T)
 
-            recompute_small_eigenvalues(values, axes, len(first), differences)
+                return run_blocks(block, len(first), _BLOCK_PAIRS)
+
+            recompute_small_eigenvalues(values, axes, differences)
             vectors = axes.T
         rounding = len(values) * np.finfo(np.float64).eps * values[-1]
         kept = values > rounding

@@ -1,0 +1,130 @@
+"""Where tasks on blocks run: on the workers of a cluster, or in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from likewise._runtime.threads import single_threaded_blas
+
+
+class Engine(Protocol):
+    """Runs tasks and holds their results where they were computed.
+
+    Attributes
+    ----------
+    n_jobs : int or None
+        Threads of one task.
+    """
+
+    n_jobs: int | None
+
+    def submit(self, task: Callable[..., Any], *arguments: Any) -> Any:
+        """Return a handle of the result; arguments may be handles, or lists of them."""
+        ...
+
+    def gather(self, handles: Sequence[Any]) -> list[Any]:
+        """Return the results of handles, in their order."""
+        ...
+
+
+class LocalEngine:
+    """Runs every task at once in this process, on all cores."""
+
+    n_jobs: int | None = None
+
+    def submit(self, task: Callable[..., Any], *arguments: Any) -> Any:
+        """Return the result itself."""
+        return _run(task, *arguments)
+
+    def gather(self, handles: Sequence[Any]) -> list[Any]:
+        """Return the results, which the handles are."""
+        return list(handles)
+
+
+class ClusterEngine:
+    """Runs tasks on the workers of a Dask cluster, one thread each.
+
+    Every result is a function of the data in the user's graph, so the scheduler computes again what
+    a lost worker held. For the same reason nothing is scattered: L travels within the tasks.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    """
+
+    n_jobs: int | None = 1
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+
+    def submit(self, task: Callable[..., Any], *arguments: Any) -> Any:
+        """Return a future."""
+        with _translated_errors():
+            # Its key is unique: two fits at a time share nothing.
+            return self.client.submit(_run, task, *arguments, pure=False)
+
+    def gather(self, handles: Sequence[Any]) -> list[Any]:
+        """Wait for the futures and return their results."""
+        with _translated_errors():
+            return list(self.client.gather(list(handles)))
+
+
+def _run(task: Callable[..., Any], *arguments: Any) -> Any:
+    with single_threaded_blas():
+        return task(*arguments)
+
+
+@contextmanager
+def _translated_errors() -> Iterator[None]:
+    """Say in a sentence that the cluster went away, or that a task ended its workers."""
+    from distributed import KilledWorker
+    from distributed.client import FutureCancelledError
+    from distributed.comm import CommClosedError
+
+    try:
+        yield
+    except KilledWorker as error:
+        raise RuntimeError(
+            "Workers of the Dask cluster ended again and again while they computed the same task, "
+            "probably for lack of memory; give them more memory, or use smaller blocks: "
+            f"{type(error).__name__}."
+        ) from error
+    except (CommClosedError, FutureCancelledError, OSError) as error:
+        raise _gone(error) from error
+    except RuntimeError as error:
+        if "closed" not in str(error).lower() and "closing" not in str(error).lower():
+            raise
+        raise _gone(error) from error
+
+
+def _gone(error: BaseException) -> RuntimeError:
+    return RuntimeError(
+        "The Dask cluster went away, or lost data that it cannot compute again, before the fit "
+        f"ended; start a cluster and fit again: {type(error).__name__}."
+    )
+
+
+def engine_of(*collections: Any) -> Engine:
+    """Return the cluster that holds parts of the collections, else that of the default client.
+
+    Without any client, blocks are held in this process.
+    """
+    try:
+        from distributed import default_client
+        from distributed.client import futures_of
+    except ImportError:  # only dask is installed
+        return LocalEngine()
+    clients = {future.client for given in collections for future in futures_of(given)}
+    if len(clients) > 1:
+        raise ValueError(
+            f"X and y are held by {len(clients)} different Dask clients, but one client must hold "
+            "both."
+        )
+    if clients:
+        return ClusterEngine(clients.pop())
+    try:
+        return ClusterEngine(default_client())
+    except ValueError:  # there is none
+        return LocalEngine()

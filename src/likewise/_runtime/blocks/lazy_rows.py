@@ -1,0 +1,129 @@
+"""Functions of the rows of Dask collections, as Dask arrays that are computed later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from likewise._runtime.arrays import Array
+from likewise._runtime.blocks import is_dask
+
+
+def check_dask_features(estimator: Any, X: Any, name: str, *, reset: bool = False) -> None:
+    """Check the number and names of the features of a Dask collection, or learn them."""
+    if not reset:
+        check_is_fitted(estimator)
+    if X.ndim != 2:
+        plural = "" if X.ndim == 1 else "s"
+        raise ValueError(f"{name} has {X.ndim} dimension{plural}, but a table of rows is needed.")
+    if np.isnan(X.shape[1]) if isinstance(X.shape[1], float) else False:
+        raise ValueError(
+            f"{name} has an unknown number of columns, but it must be known: "
+            "compute_chunk_sizes() finds it."
+        )
+    row: Any = np.zeros((1, X.shape[1]))
+    if hasattr(X, "columns"):
+        import pandas as pd
+
+        row = pd.DataFrame(row, columns=list(X.columns))
+    validate_data(estimator, row, reset=reset)
+
+
+def float_type(X: Any) -> Any:
+    """Return the precision of results for X: float32 if X is, else float64."""
+    kinds = set(X.dtypes) if hasattr(X, "columns") else {X.dtype}
+    return np.dtype(np.float32 if kinds == {np.dtype(np.float32)} else np.float64)
+
+
+def map_lazily(
+    function: Callable[..., Any], X: Any, *others: Any, width: int | None, dtype: Any
+) -> Any:
+    """Return ``function(rows, ...)`` of all blocks as a Dask array of `width` columns, or 1-D.
+
+    Parameters
+    ----------
+    function : callable
+        Maps blocks of X, and the same blocks of the others, to an array of as many rows.
+    X, *others : Dask array or dataframe, or array
+        The first is a Dask collection.
+    width : int or None
+        Columns of the result; None for one number per row.
+    dtype : dtype
+        Of the result.
+    """
+    import dask.array as da
+
+    shape = (0,) if width is None else (0, width)
+    meta = np.empty(shape, dtype=dtype)
+    task = _OnRows(function, shape, dtype)
+    if hasattr(X, "columns") and not others:
+        return X.map_partitions(task, meta=meta, enforce_metadata=False)
+    first = _as_array(X)
+    rest = [_same_chunks(other, first) for other in others]
+    chunks = (first.chunks[0],) if width is None else (first.chunks[0], (width,))
+    dropped = {"drop_axis": 1} if width is None else {}
+    return da.map_blocks(task, first, *rest, dtype=dtype, meta=meta, chunks=chunks, **dropped)
+
+
+def map_to_two(
+    function: Callable[..., tuple[Array, Array]], X: Any, *, width: int, dtypes: tuple[Any, Any]
+) -> tuple[Any, Any]:
+    """Return the two arrays that `function` returns for all blocks, computed together."""
+    import dask.array as da
+
+    first = _as_array(X)
+    chunks = (first.chunks[0], (width,))
+    nothing = np.empty((0, width), dtype=object)
+    task = _OnRows(function, (0, width), *dtypes)
+    both = da.map_blocks(task, first, dtype=object, meta=nothing, chunks=chunks)
+    one, two = (
+        both.map_blocks(itemgetter(k), dtype=dtype, meta=np.empty((0, width), dtype=dtype))
+        for k, dtype in enumerate(dtypes)
+    )
+    return one, two
+
+
+class _OnRows:
+    """A function of blocks that may be empty, for which scikit-learn's checks would raise."""
+
+    __name__ = "likewise"  # in Dask's graphs
+
+    def __init__(self, function: Callable[..., Any], shape: tuple[int, ...], *dtypes: Any) -> None:
+        self.function, self.shape, self.dtypes = function, shape, dtypes
+
+    def __call__(self, *blocks: Any) -> Any:
+        if not any(len(block) for block in blocks):
+            empty = tuple(np.empty(self.shape, dtype=dtype) for dtype in self.dtypes)
+            return empty[0] if len(empty) == 1 else empty
+        return self.function(*blocks)
+
+
+def _as_array(X: Any) -> Any:
+    """Return a Dask array whose blocks have all columns."""
+    table = X.to_dask_array() if hasattr(X, "columns") else X
+    return table.rechunk({1: -1})
+
+
+def _same_chunks(X: Any, first: Any) -> Any:
+    """Return X in the chunks of `first`."""
+    import dask.array as da
+
+    table = _as_array(X) if is_dask(X) else da.from_array(np.asarray(X), chunks=-1)
+    unknown = [bool(np.isnan(given.shape[0])) for given in (first, table)]
+    if any(unknown):
+        if not all(unknown) or table.numblocks[0] != first.numblocks[0]:
+            raise ValueError(
+                "A or B has unknown chunk sizes, so that their rows cannot be matched: "
+                "compute_chunk_sizes() finds them."
+            )
+        return table
+    if table.shape[0] != first.shape[0]:
+        raise ValueError(
+            f"A has {first.shape[0]} rows and B has {table.shape[0]}, but both sides of the pairs "
+            "must have the same number of rows."
+        )
+    return table.rechunk({0: first.chunks[0]})

@@ -1,0 +1,128 @@
+"""Rows in blocks that stay where they are: only sums and a few rows come back."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeVar, cast
+
+import numpy as np
+
+from likewise._runtime.arrays import Array, IndexArray
+from likewise._runtime.blocks.engines import Engine
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class BlockedRows:
+    """A table of rows in blocks, with the group of each row.
+
+    Attributes
+    ----------
+    engine : Engine
+    blocks : tuple of handles
+        Each of a block's rows and their groups.
+    counts : int array of shape (n_blocks,)
+        The number of rows of each block.
+    n_features : int
+    dtype : dtype
+    """
+
+    engine: Engine
+    blocks: tuple[Any, ...]
+    counts: IndexArray
+    n_features: int
+    dtype: Any
+
+    def __len__(self) -> int:
+        return int(self.counts.sum())
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of rows and features."""
+        return len(self), self.n_features
+
+    @property
+    def starts(self) -> IndexArray:
+        """The number of the first row of each block."""
+        return np.asarray(np.cumsum(self.counts) - self.counts)
+
+    def map(self, task: Callable[[Array, IndexArray], T]) -> list[T]:
+        """Return ``task(rows, groups)`` of every block, in the order of blocks."""
+        handles = [self.engine.submit(_on_block, task, block) for block in self.blocks]
+        return self.engine.gather(handles)
+
+    def total(self, task: Callable[[Array, IndexArray], T]) -> T:
+        """Return the sum of ``task(rows, groups)`` over blocks, added in a fixed tree."""
+        sums = [self.engine.submit(_on_block, task, block) for block in self.blocks]
+        while len(sums) > 1:
+            pairs = zip(sums[::2], sums[1::2], strict=False)
+            odd = sums[-1:] if len(sums) % 2 else []
+            sums = [self.engine.submit(operator.add, *pair) for pair in pairs] + odd
+        return cast("T", self.engine.gather(sums)[0])
+
+    def derive(self, task: Callable[[Array, IndexArray], tuple[Array, IndexArray]]) -> BlockedRows:
+        """Return the rows and groups that `task` makes of every block; they stay where they are."""
+        blocks = [self.engine.submit(_on_block, task, block) for block in self.blocks]
+        handles = [self.engine.submit(_count_rows, block) for block in blocks]
+        counts = np.array(self.engine.gather(handles), dtype=np.int64)
+        return replace(self, blocks=tuple(blocks), counts=counts)
+
+    def take(self, index: IndexArray) -> Array:
+        """Return a few rows by their numbers."""
+        block = np.searchsorted(self.starts + self.counts, index, side="right")
+        wanted = [index[block == b] - start for b, start in enumerate(self.starts)]
+        handles = [
+            self.engine.submit(_take, self.blocks[b], local)
+            for b, local in enumerate(wanted)
+            if len(local)
+        ]
+        rows = np.empty((len(index), self.n_features), dtype=self.dtype)
+        rows[np.argsort(block, kind="stable")] = np.concatenate(self.engine.gather(handles))
+        return rows
+
+    def gathered(self) -> tuple[Array, IndexArray]:
+        """Return all rows and groups, where they are few."""
+        rows, groups = zip(*self.engine.gather(self.blocks), strict=True)
+        return np.concatenate(rows), np.concatenate(groups)
+
+    def scaled(self, factor: float) -> BlockedRows:
+        """Return the rows times a factor, in the same groups."""
+        return self.derive(partial(_scale, factor))
+
+    def regrouped(self, new_group: IndexArray) -> BlockedRows:
+        """Return the rows whose group has a new number of at least 0, in their new groups."""
+        return self.derive(partial(_regroup, new_group))
+
+    def in_one_group(self) -> BlockedRows:
+        """Return the same rows, all of group 0."""
+        blocks = [self.engine.submit(_on_block, _in_one_group, block) for block in self.blocks]
+        return replace(self, blocks=tuple(blocks))
+
+
+def _on_block(task: Callable[[Array, IndexArray], T], block: tuple[Array, IndexArray]) -> T:
+    return task(*block)
+
+
+def _count_rows(block: tuple[Array, IndexArray]) -> int:
+    return len(block[0])
+
+
+def _take(block: tuple[Array, IndexArray], index: IndexArray) -> Array:
+    return np.asarray(block[0][index])
+
+
+def _regroup(new_group: IndexArray, rows: Array, groups: IndexArray) -> tuple[Array, IndexArray]:
+    groups = new_group[groups]
+    return rows[groups >= 0], groups[groups >= 0]
+
+
+def _scale(factor: float, rows: Array, groups: IndexArray) -> tuple[Array, IndexArray]:
+    return rows * rows.dtype.type(factor), groups
+
+
+def _in_one_group(rows: Array, groups: IndexArray) -> tuple[Array, IndexArray]:
+    return rows, np.zeros(len(rows), dtype=np.int64)

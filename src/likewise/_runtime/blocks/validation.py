@@ -1,0 +1,204 @@
+"""Dask collections as validated blocks of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+
+from likewise._runtime.arrays import Array, IndexArray
+from likewise._runtime.blocks import is_dask
+from likewise._runtime.blocks.engines import Engine, engine_of
+from likewise._runtime.blocks.lazy_rows import check_dask_features
+from likewise._runtime.blocks.rows import BlockedRows
+from likewise._runtime.text import quote
+
+# Blocks depend on the shape alone, so that results do: not on chunks, workers or threads.
+_MIN_BLOCK_ROWS = 256
+_MAX_BLOCK_ROWS = 1 << 15
+_BLOCK_BYTES = 1 << 26
+_BLOCKS = 8
+
+
+class _Labelled(NamedTuple):
+    """Blocks of rows and labels before they are checked, as handles."""
+
+    engine: Engine
+    blocks: list[Any]
+    counts: IndexArray
+    shape: tuple[int, int]
+    dtype: Any
+
+    def map(self, task: Any) -> list[Any]:
+        return self.engine.gather([self.engine.submit(task, block) for block in self.blocks])
+
+
+class _Summary(NamedTuple):
+    """What the checks need to know of a block."""
+
+    largest: float
+    not_finite: tuple[str, int, int] | None
+    labels: Array | None
+
+
+def block_rows(n_rows: int, n_features: int, itemsize: int) -> int:
+    """Return how many rows a block has: an eighth of all, within limits."""
+    most = min(_MAX_BLOCK_ROWS, _BLOCK_BYTES // max(1, n_features * itemsize))
+    return max(1, min(max(_MIN_BLOCK_ROWS, -(-n_rows // _BLOCKS)), most))
+
+
+def check_blocked_rows(estimator: Any, X: Any, *, min_rows: int = 1) -> BlockedRows:
+    """Return a Dask array or dataframe as finite rows in blocks, all of group 0."""
+    given = _as_blocks(estimator, X, None)
+    if given.shape[0] < min_rows:
+        raise ValueError(
+            f"X has {given.shape[0]} rows (n_samples), but {type(estimator).__name__} needs at "
+            f"least {min_rows}."
+        )
+    _check_values(given)
+    blocks = [given.engine.submit(partial(_encoded, None), block) for block in given.blocks]
+    return BlockedRows(given.engine, tuple(blocks), given.counts, given.shape[1], given.dtype)
+
+
+def check_blocked_labels(
+    estimator: Any, X: Any, y: Any, *, min_classes: int = 2
+) -> tuple[BlockedRows, Array]:
+    """Return finite rows in blocks, whose groups are the classes of y, and the classes."""
+    given = _as_blocks(estimator, X, y)
+    classes = _check_values(given)
+    # Each several times, or it would warn that so many different labels look like regression.
+    check_classification_targets(np.repeat(classes, 3))
+    if len(classes) < min_classes:
+        raise ValueError(
+            f"y has one class ({quote(classes[0])}), but {type(estimator).__name__} needs "
+            f"at least {min_classes} different classes."
+        )
+    blocks = [given.engine.submit(partial(_encoded, classes), block) for block in given.blocks]
+    rows = BlockedRows(given.engine, tuple(blocks), given.counts, given.shape[1], given.dtype)
+    return rows, classes
+
+
+def _as_blocks(estimator: Any, X: Any, y: Any) -> _Labelled:
+    """Cut X and y into the same blocks, and begin to compute them."""
+    import dask
+    import dask.array as da
+
+    check_dask_features(estimator, X, "X", reset=True)
+    engine = engine_of(*(given for given in (X, y) if is_dask(given)))
+    table = _known_chunks(X, engine)
+    n_rows, n_features = map(int, table.shape)
+    if not n_rows:
+        raise ValueError("X has 0 sample(s) (n_samples=0), but at least 1 is needed.")
+    dtype = np.dtype(np.float32 if table.dtype == np.float32 else np.float64)
+    table = table.rechunk({0: block_rows(n_rows, n_features, dtype.itemsize), 1: -1})
+    labels: Sequence[Any] = [None] * len(table.chunks[0])
+    if y is not None:
+        y = _known_chunks(y, engine) if is_dask(y) else da.from_array(np.asarray(y), chunks=-1)
+        if y.ndim == 2 and y.shape[1] == 1:
+            y = y[:, 0]
+        if y.ndim != 1:
+            raise ValueError(f"y has {y.ndim} dimensions, but one label per row is needed.")
+        if y.shape[0] != n_rows:
+            raise ValueError(f"X has {n_rows} rows but y has {y.shape[0]} labels; they must match.")
+        labels = y.rechunk({0: table.chunks[0]}).to_delayed().ravel()
+    loaded = [
+        dask.delayed(_load, pure=False)(dtype, part, label)
+        for part, label in zip(table.to_delayed().ravel(), labels, strict=True)
+    ]
+    blocks = compute(engine, loaded)
+    counts = np.array(table.chunks[0], dtype=np.int64)
+    return _Labelled(engine, blocks, counts, (n_rows, n_features), dtype)
+
+
+def compute(engine: Engine, delayed: list[Any]) -> list[Any]:
+    """Return handles of delayed values, which are being computed."""
+    import dask
+
+    client = getattr(engine, "client", None)
+    if client is None:
+        return list(dask.compute(*delayed))
+    return list(client.compute(delayed))
+
+
+def _known_chunks(X: Any, engine: Engine) -> Any:
+    """Return a Dask array with known sizes of chunks; unknown ones are computed."""
+    import dask
+    import dask.array as da
+
+    table = X if isinstance(X, da.Array) else X.to_dask_array()
+    if not np.isnan(table.shape[0]):
+        return table
+    parts = table.rechunk({1: -1}) if table.ndim == 2 else table
+    sizes = compute(engine, [dask.delayed(len)(part) for part in parts.to_delayed().ravel()])
+    known = tuple(map(int, engine.gather(sizes)))
+    return da.Array(
+        parts.dask, parts.name, (known, *parts.chunks[1:]), dtype=table.dtype, meta=table._meta
+    )
+
+
+def _load(dtype: Any, part: Any, labels: Any) -> tuple[Array, Array | None]:
+    """Return a block in the common precision, whatever that of its chunks is."""
+    table = np.asarray(part)
+    if table.dtype.kind == "c":
+        raise ValueError(
+            "Complex data not supported: X holds complex numbers, but only real ones are allowed."
+        )
+    try:
+        rows = np.ascontiguousarray(table, dtype=dtype)
+    except (TypeError, ValueError):
+        wrong = next(value for value in table.flat if not _is_number(value))
+        raise ValueError(f"X holds {quote(wrong)}, but only numbers are allowed.") from None
+    return rows, None if labels is None else np.asarray(labels)
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _check_values(given: _Labelled) -> Array:
+    """Raise for values that cannot be learned from; return the different labels, sorted."""
+    from likewise._runtime.validation import check_largest, encode_labels
+
+    summaries: list[_Summary] = given.map(_summary)
+    for start, summary in zip(np.cumsum(given.counts) - given.counts, summaries, strict=True):
+        if summary.not_finite is not None:
+            what, row, column = summary.not_finite
+            raise ValueError(
+                f"Input X contains {what} in row {start + row}, column {column}; only finite "
+                "numbers are allowed."
+            )
+    check_largest(max(summary.largest for summary in summaries), "X")
+    labels = [summary.labels for summary in summaries if summary.labels is not None]
+    return encode_labels(np.concatenate(labels))[0] if labels else np.empty(0)
+
+
+def _summary(block: tuple[Array, Array | None]) -> _Summary:
+    from likewise._runtime.validation import encode_labels
+
+    rows, y = block
+    finite = np.isfinite(rows)
+    not_finite = None
+    if not finite.all():
+        row, column = map(int, np.argwhere(~finite)[0])
+        not_finite = ("NaN" if np.isnan(rows[row, column]) else "infinity", row, column)
+    labels = None
+    if y is not None:
+        if y.dtype.kind == "f" and not np.isfinite(y).all():
+            raise ValueError("y contains NaN or infinity, but every row needs a label.")
+        labels = encode_labels(y)[0]
+    largest = float(max(rows.max(initial=0.0), -rows.min(initial=0.0)))
+    return _Summary(largest, not_finite, labels)
+
+
+def _encoded(classes: Array | None, block: tuple[Array, Array | None]) -> tuple[Array, IndexArray]:
+    rows, y = block
+    if classes is None or y is None:
+        return rows, np.zeros(len(rows), dtype=np.int64)
+    return rows, np.searchsorted(classes, y).astype(np.int64)

@@ -1,0 +1,345 @@
+"""LMNN from rows in blocks on a cluster: data, targets and impostors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from likewise import neighbors
+from likewise._numerics.centring import robust_centre
+from likewise._numerics.products import map_rows
+from likewise._numerics.spread import magnitudes
+from likewise._runtime.arrays import Array, FloatArray, IndexArray
+from likewise._runtime.blocks.rows import BlockedRows
+from likewise._runtime.validation import check_labelled
+from likewise.batch._scatter import group_sizes
+from likewise.batch.lmnn.preconditioning import centred_and_scaled, power_of_two
+from likewise.constraints import unit_sqdist
+from likewise.constraints._class_sizes import check_sizes
+from likewise.neighbors._blocks import (
+    BlockPairs,
+    nearest_of_class_in_block,
+    nearest_of_pairs,
+    within_radius_between,
+)
+from likewise.objectives import GroupedPairs
+from likewise.objectives.blocked import (
+    BlockedLargeMargin,
+    BlockedPairs,
+    BlockedSqdist,
+    MappedRows,
+)
+from likewise.objectives.blocked.pairs import LocalPairs
+
+_MIN_LIMIT = 1_000_000
+_PAIRS_PER_ROW = 100
+
+
+@dataclass(frozen=True, eq=False)
+class BlockedData:
+    """Centred and scaled training data, as `CentredData`; the scale is part of the map.
+
+    Attributes
+    ----------
+    X : MappedRows
+    scale : float
+    """
+
+    X: MappedRows
+    scale: float
+
+    @classmethod
+    def from_rows(cls, X: BlockedRows) -> BlockedData:
+        """Centre X and divide it by a power of two such that its largest entry is about 1."""
+        magnitude = power_of_two(float(magnitudes(X).max()))
+        centre = robust_centre(X).astype(np.float64)
+        rows = X.derive(partial(_centred, centre, 1 / magnitude))
+        residual = power_of_two(float(magnitudes(rows).max()))
+        base = cls(MappedRows(rows, np.eye(X.n_features)), 1 / magnitude)
+        return base.with_scale(1 / magnitude / residual)
+
+    @property
+    def base(self) -> BlockedRows:
+        """The rows that an initial metric is computed from."""
+        return self.X.rows
+
+    def with_scale(self, scale: float) -> BlockedData:
+        """Return the same data at another scale."""
+        X = self.X.scaled(scale / self.scale)
+        return replace(self, X=X, scale=scale)
+
+    def rescaled(
+        self, scale: str | float, targets: BlockedPairs, L: Array, n_jobs: int | None
+    ) -> BlockedData:
+        """Return the data at `scale`; "auto" makes the median squared distance of `targets` 1."""
+        if isinstance(scale, str):
+            objective = BlockedLargeMargin(self.X, targets, targets)
+            sqdist = objective.sqdist(self.transform(L, n_jobs), targets)
+            scale = self.scale / float(np.sqrt(unit_sqdist(objective.sample(sqdist))))
+        return self.with_scale(float(scale))
+
+    def transform(self, L: Array, n_jobs: int | None) -> MappedRows:
+        """Return the rows mapped by L, which is not computed yet."""
+        return self.X.mapped(L)
+
+    def scatter(self, L: Array, n_jobs: int | None) -> Array:
+        """Return ``ZᵀZ`` for the transformed rows Z minus their mean."""
+        return self.X.moments(np.arange(self.X.shape[1]), L)[1] * len(self.X)
+
+
+class BlockedSelection(NamedTuple):
+    """The target pairs, the weights of their groups, and the search for their impostors."""
+
+    targets: BlockedPairs
+    weights: FloatArray
+    search: BlockedImpostorSearch
+
+    def objective(
+        self, X: MappedRows, push: float, margin: float, n_jobs: int | None
+    ) -> BlockedLargeMargin:
+        """Return the LMNN objective on X, with no impostors found yet."""
+        impostors = replace(self.targets, targets=False)
+        return BlockedLargeMargin(X, self.targets, impostors, push, margin)
+
+
+class BlockedSupervision:
+    """Targets are the nearest rows of the same class; the blocks of rows hold the classes.
+
+    Parameters
+    ----------
+    n_neighbors : int
+    margin : float
+    """
+
+    fixed = False
+
+    def __init__(self, n_neighbors: int, margin: float) -> None:
+        self.codes = np.empty(0, dtype=np.int64)
+        self.n_neighbors, self.margin = n_neighbors, margin
+
+    def select_targets(self, Z: MappedRows) -> BlockedSelection:
+        """Select the nearest rows of the same class, by a search for every pair of blocks."""
+        rows, engine = Z.rows, Z.engine
+        starts, handles = rows.starts.tolist(), []
+        for b, block in enumerate(rows.blocks):
+            options = (Z.map, self.n_neighbors, engine.n_jobs)
+            found = [
+                engine.submit(_nearest, block, other, c == b, starts[c], *options)
+                for c, other in enumerate(rows.blocks)
+            ]
+            chosen = engine.submit(_chosen, found, self.n_neighbors)
+            halo = [
+                engine.submit(_halo, other, chosen, starts[c], c == b)
+                for c, other in enumerate(rows.blocks)
+            ]
+            handles.append(engine.submit(_with_targets, block, starts[b], chosen, halo))
+        targets = BlockedPairs(tuple(handles), True)
+        weights = np.broadcast_to(np.float64(1), len(rows))
+        return BlockedSelection(targets, weights, BlockedImpostorSearch(targets, self.margin, rows))
+
+
+def supervise_blocks(
+    learner: Any, X: Any, y: Any, anchor_weight: Any, targets: Any
+) -> tuple[BlockedRows, BlockedSupervision]:
+    """Return the rows of a Dask collection in blocks and their supervision by labels.
+
+    Raises an error for options that need rows in memory.
+    """
+    given = {
+        "anchor_weight": anchor_weight,
+        "targets": targets,
+        "kernel": learner.kernel,
+        "validation_fraction": learner.validation_fraction,
+        "solver='projected'": True if learner.solver == "projected" else None,
+    }
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(
+                f"{name} is given, but X is a Dask collection, from which LMNN cannot learn with "
+                "it: leave it out, or gather the rows by X.compute()."
+            )
+    rows, _, classes = check_labelled(learner, X, y, blocked=True)
+    check_sizes(group_sizes(rows, np.empty(0, dtype=np.int64)), classes, learner.n_neighbors)
+    return rows, BlockedSupervision(learner.n_neighbors, learner.margin)
+
+
+class BlockedImpostorSearch:
+    """Rows of another class within the margin of an anchor, by a search for every pair of blocks.
+
+    Parameters
+    ----------
+    targets : BlockedPairs
+    margin : float
+    rows : BlockedRows
+    """
+
+    def __init__(self, targets: BlockedPairs, margin: float, rows: BlockedRows) -> None:
+        self.targets, self.margin = targets, margin
+        self.max_pairs: int | None = max(_MIN_LIMIT, _PAIRS_PER_ROW * len(rows))
+
+    def __call__(
+        self, Z: MappedRows, target_sqdist: BlockedSqdist, slack: float
+    ) -> tuple[BlockedPairs, BlockedSqdist]:
+        """Search the rows of other classes within the radius of the farthest target."""
+        rows, engine = Z.rows, Z.engine
+        blocks, starts = rows.blocks, rows.starts.tolist()
+        options = (target_sqdist.factor, self.margin, slack)
+        radii = [
+            engine.submit(_radii, local, sqdist, *options)
+            for local, sqdist in zip(self.targets.handles, target_sqdist.handles, strict=True)
+        ]
+        found: list[list[Any]] = [[None] * len(blocks) for _ in blocks]
+        counts = []
+        for b in range(len(blocks)):
+            for c in range(b, len(blocks)):
+                sides = [blocks[b], radii[b], starts[b], blocks[c], radii[c], starts[c]]
+                both = engine.submit(_search, *sides, Z.map, self.max_pairs, engine.n_jobs)
+                counts.append(engine.submit(_count, both))
+                found[b][c] = engine.submit(_part, both, 0)
+                if c > b:
+                    found[c][b] = engine.submit(_part, both, 1)
+        n_found = sum(engine.gather(counts))
+        if self.max_pairs is not None and n_found > self.max_pairs:
+            raise neighbors.TooManyPairs(self.max_pairs)
+        # A size that was reached is accepted from now on, with some growth.
+        self.max_pairs = max(self.max_pairs or 0, 4 * n_found)
+        joined = [
+            engine.submit(_with_impostors, local, parts)
+            for local, parts in zip(self.targets.handles, found, strict=True)
+        ]
+        pairs = BlockedPairs(tuple(engine.submit(_part, both, 0) for both in joined), False)
+        return pairs, BlockedSqdist(tuple(engine.submit(_part, both, 1) for both in joined))
+
+
+class _Found(NamedTuple):
+    """Impostors of the anchors of one block in another, with their rows before the map."""
+
+    rows: IndexArray
+    numbers: IndexArray
+    sqdist: FloatArray
+    halo: Array
+    halo_numbers: IndexArray
+
+
+_Block = tuple[Array, IndexArray]
+
+
+def _centred(centre: Array, scale: float, rows: Array, codes: IndexArray) -> _Block:
+    return centred_and_scaled(rows, centre, scale), codes
+
+
+def _nearest(
+    block: _Block,
+    other: _Block,
+    same_block: bool,
+    start: int,
+    L: Array,
+    k: int,
+    n_jobs: int | None,
+) -> BlockPairs:
+    """Return candidates for targets; columns are numbers among all rows."""
+    Z = map_rows(block[0], L, n_jobs)
+    points = Z if same_block else map_rows(other[0], L, n_jobs)
+    found = nearest_of_class_in_block(
+        Z, block[1], points, other[1], k, same_block=same_block, n_jobs=n_jobs
+    )
+    return found._replace(cols=found.cols + start)
+
+
+def _chosen(found: list[BlockPairs], k: int) -> tuple[IndexArray, IndexArray]:
+    """Return the targets of a block: rows, and numbers among all rows in ascending order."""
+    joined = BlockPairs(*(np.concatenate(side) for side in zip(*found, strict=True)))
+    nearest = nearest_of_pairs(joined, k)
+    return nearest.rows, nearest.cols
+
+
+def _halo(
+    other: _Block, chosen: tuple[IndexArray, IndexArray], start: int, same_block: bool
+) -> tuple[Array, IndexArray]:
+    """Return the rows of a block that the targets of another refer to, and their numbers."""
+    numbers = np.unique(chosen[1])
+    inside = (numbers >= start) & (numbers < start + len(other[0])) & (not same_block)
+    return other[0][numbers[inside] - start], numbers[inside]
+
+
+def _with_targets(
+    block: _Block,
+    start: int,
+    chosen: tuple[IndexArray, IndexArray],
+    halo: list[tuple[Array, IndexArray]],
+) -> LocalPairs:
+    n = len(block[0])
+    nothing = GroupedPairs.empty(n)
+    alone = LocalPairs(block[0], np.arange(start, start + n), nothing, nothing)
+    outside = (np.concatenate(side) for side in zip(*halo, strict=True))
+    return alone.with_pairs(*chosen, *outside, targets=True)
+
+
+def _radii(
+    local: LocalPairs, sqdist: FloatArray, factor: float, margin: float, slack: float
+) -> FloatArray:
+    """Return the squared search radius of every row of the block, 0 without targets."""
+    indptr = local.targets.indptr
+    with_targets = np.diff(indptr) > 0
+    radii = np.zeros(local.n_anchors)
+    if with_targets.any():
+        farthest = np.maximum.reduceat(factor * sqdist, indptr[:-1][with_targets])
+        radii[with_targets] = (margin + farthest) * (1 + slack)
+    return radii
+
+
+def _search(
+    block: _Block,
+    radii: FloatArray,
+    start: int,
+    other: _Block,
+    other_radii: FloatArray,
+    other_start: int,
+    L: Array,
+    max_pairs: int | None,
+    n_jobs: int | None,
+) -> tuple[_Found, _Found]:
+    Z = map_rows(block[0], L, n_jobs)
+    if start == other_start:
+        own = BlockPairs(
+            *neighbors.within_radius_of_other_class(
+                Z, block[1], radii, max_pairs=max_pairs, n_jobs=n_jobs
+            )
+        )
+        nothing = block[0][:0]
+        found = _Found(*own._replace(cols=own.cols + start), nothing, np.empty(0, np.int64))
+        none = found.rows[:0]
+        return found, _Found(none, none, found.sqdist[:0], nothing, none)
+    forward, backward = within_radius_between(
+        (Z, block[1], radii),
+        (map_rows(other[0], L, n_jobs), other[1], other_radii),
+        max_pairs=max_pairs,
+        n_jobs=n_jobs,
+    )
+    return _with_halo(forward, other[0], other_start), _with_halo(backward, block[0], start)
+
+
+def _with_halo(pairs: BlockPairs, X: Array, start: int) -> _Found:
+    outside = np.unique(pairs.cols)
+    return _Found(pairs.rows, pairs.cols + start, pairs.sqdist, X[outside], outside + start)
+
+
+def _count(found: tuple[_Found, _Found]) -> int:
+    return len(found[0].rows) + len(found[1].rows)
+
+
+def _part(parts: tuple[Any, ...], place: int) -> Any:
+    return parts[place]
+
+
+def _with_impostors(local: LocalPairs, found: list[_Found]) -> tuple[LocalPairs, FloatArray]:
+    """Return the impostors of a block, sorted, and their squared distances."""
+    rows, numbers, sqdist, halo, halo_numbers = (
+        np.concatenate(side) for side in zip(*found, strict=True)
+    )
+    order = np.lexsort((numbers, rows))
+    joined = local.with_pairs(rows[order], numbers[order], halo, halo_numbers, targets=False)
+    return joined, sqdist[order]

@@ -1,0 +1,112 @@
+"""Stochastic neighbours on tensors: what NCA needs of `SoftmaxNeighbours`, on a device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import torch
+
+from likewise._numerics.torch_products import map_tensor, product_over_tensor_rows
+from likewise._runtime.arrays import Array, IndexArray
+from likewise._runtime.tensors import (
+    Tensor,
+    require_memory_on,
+    tensor_like,
+    tile_elements,
+    to_numpy,
+)
+
+_TILE_COPIES = 4  # distances, probabilities, the mask of the class and temporaries
+
+
+@dataclass(frozen=True, eq=False)
+class TorchSoftmaxNeighbours:
+    """Labelled samples that choose a neighbour, as in `SoftmaxNeighbours`, on their device.
+
+    A tile is some anchors against all samples: there is never an array of all by all. Tiles are
+    added in order, so that the same device gives the same bits every time.
+
+    Parameters
+    ----------
+    X : float64 tensor of shape (n_samples, n_features)
+        Centred samples, sorted by class; `of` makes them.
+    classes : int64 tensor of shape (n_samples,)
+        The class of each sample.
+    """
+
+    X: Tensor
+    classes: Tensor
+
+    @classmethod
+    def of(cls, X: Tensor, codes: IndexArray, *, scale: float = 1.0) -> Self:
+        """Sort samples by their class codes 0…c-1, centre them and divide them by `scale`."""
+        n_samples, n_features = X.shape
+        tile = min(tile_elements(X.device), n_samples**2)
+        require_memory_on(
+            X.device,
+            8.0 * (4 * n_samples * n_features + _TILE_COPIES * max(tile, n_samples)),
+            f"Comparing {n_samples} samples of {n_features} features with each other",
+            "take fewer rows",
+        )
+        order = tensor_like(np.argsort(codes, kind="stable"), X, torch.int64)
+        samples = X.double() - X.mean(dim=0, dtype=torch.float64)
+        samples /= scale
+        return cls(samples[order], tensor_like(codes, X, torch.int64)[order])
+
+    @property
+    def n_samples(self) -> int:
+        """The number of samples."""
+        return len(self.X)
+
+    def scatter(self) -> Array:
+        """Return ``XᵀX``."""
+        return product_over_tensor_rows(self.X, self.X)
+
+    def same_class_probability(
+        self, L: Array, anchors: IndexArray | None = None
+    ) -> tuple[Array, Array]:
+        """Return ``p_i = Σ_{j in the class of i} p_ij`` and the gradient of ``-Σ_i p_i`` in L.
+
+        Parameters
+        ----------
+        L : array of shape (n_components, n_features)
+        anchors : int array of shape (n_anchors,), optional
+            The samples i; None takes all.
+
+        Returns
+        -------
+        probability : array of shape (n_anchors,)
+        gradient : array of the shape of L
+        """
+        # With w_ij = p_ij ([y_i = y_j] - p_i), the gradient is
+        # 2 Σ_j (c_j z_j - Σ_i w_ij z_i) x_jᵀ - 2 Σ_i (Σ_j w_ij z_j) x_iᵀ, with c_j = Σ_i w_ij.
+        Z = map_tensor(self.X, L)
+        halves = Z.square().sum(dim=1) / 2
+        n_samples = len(Z)
+        chosen = (
+            torch.arange(n_samples, device=Z.device)
+            if anchors is None
+            else tensor_like(anchors, Z, torch.int64)
+        )
+        of_samples = torch.zeros_like(Z)
+        by_anchor = torch.empty((len(chosen), Z.shape[1]), dtype=Z.dtype, device=Z.device)
+        probability = torch.empty(len(chosen), dtype=Z.dtype, device=Z.device)
+        n_rows = max(1, tile_elements(Z.device) // (_TILE_COPIES * n_samples))
+        for start in range(0, len(chosen), n_rows):
+            part = slice(start, start + n_rows)
+            rows = chosen[part]
+            exponents = 2 * (Z[rows] @ Z.T - halves)
+            exponents[torch.arange(len(rows), device=Z.device), rows] = -torch.inf
+            weights = torch.softmax(exponents, dim=1)
+            del exponents
+            same = self.classes[rows, None] == self.classes
+            own = torch.where(same, weights, 0.0)
+            probability[part] = own.sum(dim=1)
+            weights = own - weights * probability[part, None]
+            of_samples += weights.sum(dim=0)[:, None] * Z - weights.T @ Z[rows]
+            by_anchor[part] = weights @ Z
+        gradient = product_over_tensor_rows(of_samples, self.X)
+        gradient -= product_over_tensor_rows(by_anchor, self.X[chosen])
+        return np.asarray(to_numpy(probability)), 2 * gradient

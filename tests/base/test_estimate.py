@@ -1,0 +1,104 @@
+"""Estimates of time and memory: formulas for all methods, and how right they are."""
+
+import time
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.preprocessing import StandardScaler
+
+import likewise as lw
+from likewise.base.estimate import COSTS, Cost, Estimate, machine_rate
+from likewise.datasets import load
+from likewise.evaluation import estimate_compare
+from likewise.methods import METHODS
+from likewise.tables import TableEncoder, TableModel
+
+
+def test_every_method_has_a_formula():
+    assert set(COSTS) == set(METHODS)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_more_rows_and_features_cost_more(name):
+    learner = METHODS[name].learner()
+    y = np.arange(100) % 5
+    small = learner.estimate(np.zeros((100, 10)), y)
+    for n, d in ((3000, 10), (100, 300)):
+        large = learner.estimate(np.zeros((n, d)), y)
+        assert large.n_bytes > small.n_bytes
+        assert large.seconds >= small.seconds
+    low, high = small.interval
+    assert 0 < low < small.seconds < high
+
+
+def test_the_limit_of_iterations_counts():
+    X = np.zeros((2000, 50))
+    for learner in (lw.NCA, lw.LMNN, lw.PCML):
+        assert learner(max_iter=2).estimate(X).seconds < learner().estimate(X).seconds
+
+
+def test_pairs_count():
+    X = np.zeros((500, 30))
+    few, many = (lw.ITML().estimate(X, n_pairs=m).seconds for m in (100, 100_000))
+    assert many > 10 * few
+
+
+def test_a_classifier_costs_its_metric_too():
+    X, y = np.zeros((1000, 50)), np.arange(1000) % 3
+    alone = lw.MetricKNN().estimate(X, y).seconds
+    both = lw.MetricKNN(metric=lw.NCA()).estimate(X, y).seconds
+    assert both == pytest.approx(alone + lw.NCA().estimate(X, y).seconds)
+
+
+def test_tables():
+    table = pd.DataFrame({"a": np.arange(500.0), "b": ["x", "y"] * 250})
+    rows = TableEncoder(encode=True).fit_transform(table)
+    found = TableModel(lw.NCA(), encode=True).estimate(table, table["b"])
+    assert found == lw.NCA().estimate(rows, table["b"])
+
+
+def test_a_comparison_is_the_sum_of_its_fits():
+    X, y = np.zeros((1000, 20)), np.arange(1000) % 4
+    found = estimate_compare(X, y, ["NCA", "cosine"], n_repeats=3)
+    one = lw.NCA().estimate(np.zeros((800, 20)), y)
+    assert found.seconds == pytest.approx(15 * one.seconds, rel=0.5)
+    assert found.n_bytes == one.n_bytes
+
+
+def test_the_rate_is_measured_once():
+    assert machine_rate() == machine_rate() > 1e7
+
+
+def test_words():
+    words = str(Estimate.of(120.0, 2**30))
+    assert words == "about 2 min of processor time (30 s to 8 min) and 1.0 GiB of memory"
+
+
+def test_a_learner_of_another_package_brings_its_own_formula():
+    class Slow(lw.base.MetricLearner):
+        _cost = Cost(lambda s: 1.0 * s.n, 1e9)
+
+    class Unknown(lw.base.MetricLearner):
+        pass
+
+    assert Slow().estimate(np.zeros((10, 2))).seconds > 0
+    with pytest.raises(NotImplementedError, match="Unknown has no cost formula"):
+        Unknown().estimate(np.zeros((10, 2)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("learner", [lw.LMNN(), lw.NCA(), lw.ITML(), lw.PLML()], ids=repr)
+def test_digits_take_about_as_long_as_estimated(learner):
+    digits = load("digits")
+    X = StandardScaler().fit_transform(digits.X)
+    if "n_jobs" in learner.get_params():
+        learner.set_params(n_jobs=1)
+    expected = learner.estimate(X, digits.y).seconds
+    start = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        learner.fit(X, digits.y)
+    # Twice the interval that is promised: other machines have other caches.
+    assert expected / 8 < time.process_time() - start < 8 * expected

@@ -1,0 +1,27 @@
+"""One small cluster for all tests here; they are skipped where Dask is not installed."""
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture(scope="session")
+def client():
+    distributed = pytest.importorskip("distributed", reason="needs likewise[dask]")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="session")
+def labelled():
+    """Rows of three classes, far from zero."""
+    random = np.random.default_rng(3)
+    y = np.repeat([0, 1, 2], [900, 700, 500])
+    random.shuffle(y)
+    centres = random.normal(size=(3, 6))
+    X = (centres[y] + random.normal(size=(len(y), 6))) * [1, 2, 3, 1, 0.1, 5] + 100
+    return X, y

@@ -1,0 +1,123 @@
+"""`transform`, `pair_distance`, `kneighbors` and `predict` of Dask collections."""
+
+import numpy as np
+import pytest
+
+import likewise as lw
+
+pytest.importorskip("distributed", reason="needs likewise[dask]")
+
+import dask.array as da
+import dask.dataframe as dd
+import pandas as pd
+from sklearn.exceptions import NotFittedError
+
+
+@pytest.fixture(scope="module")
+def metric(labelled):
+    return lw.FDA().fit(*labelled)
+
+
+def uneven(X):
+    """Return X in chunks of different sizes, one of them empty, with its columns in two chunks."""
+    rest = len(X) - 1000
+    return da.from_array(X, chunks=((1, 999, rest), (2, X.shape[1] - 2)))
+
+
+def with_empty_part(X):
+    chunked = da.from_array(X, chunks=(500, -1))
+    return da.concatenate([chunked[:500], chunked[:0], chunked[500:]])
+
+
+@pytest.mark.parametrize("cut", [uneven, with_empty_part])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_transform_is_lazy_and_equal(labelled, metric, cut, dtype):
+    X = labelled[0].astype(dtype)
+    mapped = metric.transform(cut(X))
+    assert isinstance(mapped, da.Array)
+    assert mapped.shape == (len(X), 2)
+    assert mapped.dtype == dtype
+    computed = mapped.compute()
+    assert computed.dtype == dtype
+    rtol = 100 * np.finfo(dtype).eps
+    np.testing.assert_allclose(computed, metric.transform(X), rtol=rtol, atol=rtol)
+
+
+def test_integers_are_mapped_as_floats(metric):
+    X = np.arange(60).reshape(10, 6)
+    mapped = metric.transform(da.from_array(X, chunks=4))
+    assert mapped.dtype == np.float64
+    np.testing.assert_array_equal(mapped.compute(), metric.transform(X))
+
+
+@pytest.mark.parametrize("sides", ["both", "first", "second"])
+def test_pair_distance(labelled, metric, sides):
+    A, B = labelled[0], labelled[0][::-1].copy()
+    first = uneven(A) if sides != "second" else A
+    second = da.from_array(B, chunks=(333, -1)) if sides != "first" else B
+    distances = metric.pair_distance(first, second)
+    assert isinstance(distances, da.Array)
+    assert distances.shape == (len(A),)
+    np.testing.assert_allclose(distances.compute(), metric.pair_distance(A, B), rtol=1e-12)
+
+
+def test_pairs_of_different_length_raise(labelled, metric):
+    X = da.from_array(labelled[0], chunks=500)
+    with pytest.raises(ValueError, match=r"A has 2100 rows and B has 2099"):
+        metric.pair_distance(X, X[1:])
+
+
+def test_unknown_chunk_sizes(labelled, metric):
+    X = labelled[0]
+    chunked = da.from_array(X, chunks=(500, -1))
+    unknown = chunked[chunked[:, 0] > 100]
+    known = X[X[:, 0] > 100]
+    np.testing.assert_allclose(metric.transform(unknown).compute(), metric.transform(known))
+    zeros = metric.pair_distance(unknown, unknown)
+    np.testing.assert_array_equal(zeros.compute(), np.zeros(len(known)))
+    with pytest.raises(ValueError, match=r"unknown chunk sizes.*compute_chunk_sizes"):
+        metric.pair_distance(unknown, chunked)
+
+
+def test_neighbours_and_votes(labelled, metric):
+    X, y = labelled
+    knn = lw.MetricKNN(4, metric=lw.FDA()).fit(X[::2], np.array(["a", "b", "c"])[y[::2]])
+    queries = with_empty_part(X[1::2])
+    distances, index = knn.kneighbors(queries, 3)
+    assert distances.shape == index.shape == (len(X) // 2, 3)
+    expected = knn.kneighbors(X[1::2], 3)
+    np.testing.assert_allclose(distances.compute(), expected[0], rtol=1e-10)
+    np.testing.assert_array_equal(index.compute(), expected[1])
+    np.testing.assert_array_equal(knn.predict(queries).compute(), knn.predict(X[1::2]))
+    shares = knn.predict_proba(queries)
+    assert shares.shape == (len(X) // 2, 3)
+    np.testing.assert_array_equal(shares.compute(), knn.predict_proba(X[1::2]))
+
+
+def test_dataframes_have_names(labelled):
+    X, y = labelled
+    table = pd.DataFrame(X, columns=list("abcdef"))
+    metric = lw.FDA().fit(table, y)
+    parts = dd.from_pandas(table, npartitions=3)
+    mapped = metric.transform(parts)
+    assert isinstance(mapped, da.Array)
+    np.testing.assert_allclose(mapped.compute(), metric.transform(table), rtol=1e-12)
+    with pytest.raises(ValueError, match="feature names"):
+        metric.transform(parts[list("bacdef")])
+
+
+def test_wrong_features_raise_before_computing(metric):
+    with pytest.raises(ValueError, match="5 features"):
+        metric.transform(da.zeros((10, 5), chunks=5))
+    with pytest.raises(ValueError, match="X has 1 dimension, but a table"):
+        metric.transform(da.zeros(10, chunks=5))
+    with pytest.raises(NotFittedError):
+        lw.LMNN().transform(da.zeros((10, 5), chunks=5))
+
+
+def test_other_methods_say_that_they_need_rows_in_memory(labelled):
+    X, y = labelled
+    with pytest.raises(ValueError, match=r"Dask collection, but this method of ITML needs rows in"):
+        lw.ITML().fit(da.from_array(X, chunks=500), y)
+    with pytest.raises(ValueError, match=r"this method of RCA needs rows in memory"):
+        lw.RCA().fit_pairs(da.from_array(X, chunks=500), [[0, 1]], [True])
