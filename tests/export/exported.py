@@ -36,6 +36,18 @@ MAPS = {
 }
 
 
+QUERY_SIDE = AffineMap(
+    affine_map(normalize=True, n_components=8).W, MAPS["plain"].mean, normalize=True, side="query"
+)
+
+
+def query_side_sqdist(queries, X):
+    """Of images of queries and vectors as they are, both of length 1."""
+    Z, points = images(QUERY_SIDE, queries), np.asarray(X, dtype=np.float64)
+    points = points / np.sqrt((points**2).sum(axis=1, keepdims=True))
+    return np.array([[np.sum((z - point) ** 2) for point in points] for z in Z])
+
+
 def images(model, X):
     """By the definition, in double precision."""
     affine = AffineMap.from_model(model)

@@ -2,11 +2,20 @@
 
 import numpy as np
 import pytest
-from exported import MAPS, affine_map, assert_order, learned, sqdist, vectors
+from exported import (
+    MAPS,
+    QUERY_SIDE,
+    affine_map,
+    assert_order,
+    learned,
+    query_side_sqdist,
+    sqdist,
+    vectors,
+)
 from postgres import create_table, literal, objects, psycopg, running, search
 
 from likewise.base import AffineMap
-from likewise.export import install_pgvector, pgvector_sql
+from likewise.export import QueryOnly, install_pgvector, pgvector_sql
 
 pytestmark = pytest.mark.xdist_group("postgres")  # one server for all of them
 MODELS = {**MAPS, "learner": learned()}
@@ -27,7 +36,10 @@ def connection(database):
 
 
 def check_search(connection, model, X, queries, k, name="likewise_search"):
-    expected = brute_force(model, queries, X)
+    check_found(connection, brute_force(model, queries, X), queries, k, name)
+
+
+def check_found(connection, expected, queries, k, name="likewise_search"):
     results = [search(connection, query, k, name) for query in queries]
     slack = 2e-5 * expected.max()
     assert_order(np.array([found for found, _ in results]), expected, k, slack)
@@ -60,12 +72,45 @@ def test_search_has_the_order_of_brute_force(name, plan, connection, database):
         assert (error <= 1e-5 * np.linalg.norm(expected, axis=1).max()).all()
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_an_inner_product_index_has_the_order_of_brute_force(name, connection, database):
+    X, queries = vectors(200), vectors(3, seed=2)
+    create_table(connection, X[:150], kind="vector(8)")
+    install_pgvector(MODELS[name], database, table="items", indexable=True)
+    for number in range(150, 200):
+        connection.execute("INSERT INTO items VALUES (%s, %s)", (number, literal(X[number])))
+    check_search(connection, MODELS[name], X, queries, 20)
+    stored = connection.execute("SELECT likewise_vector::real[] FROM items ORDER BY id").fetchall()
+    expected = QueryOnly(MODELS[name]).stored(X)
+    found = np.array([row[0] for row in stored])
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    connection.execute("CREATE INDEX ON items USING hnsw (likewise_vector vector_ip_ops)")
+
+
+def test_queries_only_store_nothing(connection, database):
+    X, queries = vectors(200), vectors(3, seed=2)
+    create_table(connection, X, kind="vector(8)")
+    connection.execute("CREATE INDEX ON items USING hnsw (embedding vector_cosine_ops)")
+    columns = [row for row in objects(connection) if row[0] == "column" and "items" in row[1]]
+    install_pgvector(QUERY_SIDE, database, table="items")
+    found = objects(connection)
+    assert [row for row in found if row[0] == "column" and "items" in row[1]] == columns
+    assert not [row for row in found if row[0] == "trigger"]
+    connection.execute("SET enable_indexscan = off")  # exact, not approximate
+    check_found(connection, query_side_sqdist(queries, X), queries, 20)
+    with pytest.raises(ValueError, match="plan is 're-index', but the model maps queries only"):
+        pgvector_sql(QUERY_SIDE, table="items", plan="re-index")
+    with pytest.raises(ValueError, match="plan is 're-index', but indexable is True"):
+        pgvector_sql(MAPS["plain"], table="items", plan="re-index", indexable=True)
+
+
 @pytest.mark.slow
+@pytest.mark.parametrize("indexable", [False, True])
 @pytest.mark.parametrize("name", ["plain", "normalised"])
-def test_query_only_of_a_hundred_thousand_vectors(name, connection, database):
+def test_query_only_of_a_hundred_thousand_vectors(name, indexable, connection, database):
     X = vectors(100_000)
     create_table(connection, X)
-    install_pgvector(MAPS[name], database, table="items")
+    install_pgvector(MAPS[name], database, table="items", indexable=indexable)
     check_search(connection, MAPS[name], X, vectors(4, seed=2), 100)
 
 

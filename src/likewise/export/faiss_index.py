@@ -22,7 +22,9 @@ def faiss_index(model: Any, vectors: TableLike | None = None, *, index: Any = No
     ----------
     model : fitted linear metric or AffineMap
     vectors : array-like of shape (n_vectors, n_features), optional
-        Added to the index, as they are: the index maps them.
+        Added to the index, as they are: the index maps them. A model that maps queries only
+        (``side="query"``) leaves them, scaled to length 1: add later ones, so scaled, to the
+        attribute `index` of the result, whose own `add` maps as it maps queries.
     index : faiss.Index, optional
         An index of mapped vectors; by default an exact one, `IndexFlatL2`.
 
@@ -50,6 +52,9 @@ def faiss_index(model: Any, vectors: TableLike | None = None, *, index: Any = No
     parts = [linear]
     if affine.normalize:
         parts.append(faiss.NormalizationTransform(affine.n_components))
+    if rows is not None and affine.side == "query":
+        index.add(np.ascontiguousarray(affine.stored_map.transform(rows), dtype=np.float32))
+        rows = None
     chain = faiss.IndexPreTransform(index)
     for part in reversed(parts):
         chain.prepend_transform(part)

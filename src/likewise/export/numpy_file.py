@@ -34,7 +34,8 @@ def write_numpy(model: Any, path: str | os.PathLike[str]) -> None:
     """
     affine = AffineMap.from_model(model)
     content = io.BytesIO()
-    np.savez(content, W=affine.W, mean=affine.mean, normalize=np.array(affine.normalize))
+    normalize, side = np.array(affine.normalize), np.array(affine.side)
+    np.savez(content, W=affine.W, mean=affine.mean, normalize=normalize, side=side)
     write_atomically(path, content.getvalue())
 
 
@@ -52,7 +53,8 @@ def read_numpy(path: str | os.PathLike[str]) -> AffineMap:
     check_readable(path, "a map")
     try:
         with np.load(path, allow_pickle=False) as file:
-            return AffineMap(file["W"], file["mean"], bool(file["normalize"]))
+            side: Any = str(file["side"]) if "side" in file else "both"
+            return AffineMap(file["W"], file["mean"], bool(file["normalize"]), side)
     except (OSError, EOFError, ValueError, LookupError, TypeError, zipfile.BadZipFile):
         raise ValueError(
             f"{quote_path(path)} is not a .npz file with arrays W, mean and normalize."

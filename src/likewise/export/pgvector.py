@@ -8,7 +8,7 @@ import numpy as np
 
 from likewise._runtime.arrays import Array
 from likewise._runtime.text import printable, quote
-from likewise._runtime.validation import at_least, check_parameters, one_of
+from likewise._runtime.validation import at_least, boolean, check_parameters, one_of
 from likewise.base import AffineMap
 from likewise.export._extras import require
 
@@ -25,6 +25,7 @@ def pgvector_sql(
     id_column: str = "id",
     plan: str = "query-only",
     name: str = "likewise",
+    indexable: bool = False,
     lock_timeout: int = 10,
 ) -> str:
     """Return SQL that installs a model in PostgreSQL, in one transaction.
@@ -45,9 +46,16 @@ def pgvector_sql(
         The column that tells rows apart.
     plan : {"query-only", "re-index"}, default="query-only"
         "query-only" adds one number per row. "re-index" adds a column of mapped vectors,
-        ``likewise_vector``; make an index on it with vector_l2_ops.
+        ``likewise_vector``; make an index on it with vector_l2_ops. For a model that maps queries
+        only (``side="query"``), "query-only" adds nothing and uses an index that the column has
+        with vector_cosine_ops.
     name : str, default="likewise"
         What the names of all new objects begin with.
+    indexable : bool, default=False
+        For "query-only": store what an index of inner products takes, in a column
+        ``likewise_vector`` of one more number than the vectors have: (x/s, 1/s) with
+        s = ‖W(x - mean)‖ if the model normalises, and else (x, ‖W(x - mean)‖²). Make an index on
+        it with vector_ip_ops.
     lock_timeout : int, default=10
         Seconds to wait for a table that somebody else has locked.
 
@@ -66,16 +74,28 @@ def pgvector_sql(
     affine = AffineMap.from_model(model)
     check_parameters(
         "pgvector_sql",
-        {"plan": plan, "lock_timeout": lock_timeout},
-        {"plan": one_of("query-only", "re-index"), "lock_timeout": at_least(0)},
+        {"plan": plan, "indexable": indexable, "lock_timeout": lock_timeout},
+        {
+            "plan": one_of("query-only", "re-index"),
+            "indexable": boolean(),
+            "lock_timeout": at_least(0),
+        },
     )
+    if plan == "re-index" and (indexable or affine.side == "query"):
+        why = "indexable is True" if indexable else "the model maps queries only"
+        raise ValueError(f"plan is 're-index', but {why}: only 'query-only' is allowed then.")
     if max(affine.W.shape) > MAX_DIMENSIONS:
         raise ValueError(
             f"model maps {affine.n_features_in} numbers to {affine.n_components}, but vectors of "
             f"pgvector have at most {MAX_DIMENSIONS}."
         )
     names = _Names(table, column, id_column, name)
-    made = _query_only(affine, names) if plan == "query-only" else _re_index(affine, names)
+    if affine.side == "query":
+        made = _queries_only(names)
+    elif plan == "re-index":
+        made = _re_index(affine, names)
+    else:
+        made = (_inner_product if indexable else _query_only)(affine, names)
     steps = [
         "BEGIN;",
         f"SET LOCAL lock_timeout = '{lock_timeout}s';",
@@ -83,7 +103,7 @@ def pgvector_sql(
         _clean_up(names),
         _matrices(affine, names),
         made,
-        _trigger(names),
+        "" if affine.side == "query" else _trigger(names),
         "COMMIT;",
     ]
     return "\n".join(steps) + "\n"
@@ -276,6 +296,58 @@ BEGIN
 END $$;"""
 
 
+def _queries_only(names: _Names) -> str:
+    """The vectors stay, and so does an index on them with vector_cosine_ops."""
+    return f"""
+{_search_head(names)}
+#variable_conflict use_column
+DECLARE
+  image {names.table}.{names.column}%TYPE := {names.map}(query);
+BEGIN
+  RETURN QUERY SELECT t.{names.id}, sqrt(greatest(2 * (t.{names.column} <=> image), 0))
+    FROM {names.table} AS t
+    WHERE t.{names.column} IS NOT NULL ORDER BY t.{names.column} <=> image LIMIT k;
+END $$;"""
+
+
+def _inner_product(affine: AffineMap, names: _Names) -> str:
+    """(x/s, 1/s), or (x, length²), whose inner product with the query has the learned order."""
+    length = _squared_length(names)
+    if affine.normalize:
+        number = f"1 / sqrt({length})"
+        scales = f"array_fill(({number})::real, ARRAY[{affine.n_features_in}])::vector"
+        rest = f"(x * {scales})::real[]"
+        last, square = "shift", "2 + 2 * found.score"
+    else:
+        number, rest = length, "x::real[]"
+        last, square = "-0.5", "constant + 2 * found.score"
+    kind = f"vector({affine.n_features_in + 1})"
+    value = f"array_append({rest}, ({number})::real)::{kind}"
+    stored = _stored(affine, names, names.vector, kind, value)
+    return f"""{stored}
+{_search_head(names)}
+#variable_conflict use_column
+DECLARE
+{_declared(names)}
+  asked vector := array_append(a::real[], ({last})::real)::{kind};
+BEGIN
+  RETURN QUERY SELECT found.id, sqrt(greatest({square}, 0)) FROM (
+    SELECT t.{names.id} AS id, t.{names.vector} <#> asked AS score FROM {names.table} AS t
+    WHERE t.{names.vector} IS NOT NULL ORDER BY t.{names.vector} <#> asked LIMIT k
+  ) AS found ORDER BY found.score;
+END $$;"""
+
+
+def _declared(names: _Names) -> str:
+    """The image z of a query, a = Wᵀz, and numbers of it."""
+    return f"""  z vector := {names.map}(query);
+  a vector := (SELECT array_agg((-(z <#> w))::real ORDER BY j)::vector
+               FROM {names.columns_of_components});
+  shift double precision := -(z <#> (SELECT array_agg(b::real ORDER BY i)::vector
+                                     FROM {names.components}));
+  constant double precision := -(z <#> z) - 2 * shift;"""
+
+
 def _query_only(affine: AffineMap, names: _Names) -> str:
     length = _squared_length(names)
     if affine.normalize:
@@ -292,12 +364,7 @@ def _query_only(affine: AffineMap, names: _Names) -> str:
 {_search_head(names)}
 #variable_conflict use_column
 DECLARE
-  z vector := {names.map}(query);
-  a vector := (SELECT array_agg((-(z <#> w))::real ORDER BY j)::vector
-               FROM {names.columns_of_components});
-  shift double precision := -(z <#> (SELECT array_agg(b::real ORDER BY i)::vector
-                                     FROM {names.components}));
-  constant double precision := -(z <#> z) - 2 * shift;
+{_declared(names)}
 BEGIN
   RETURN QUERY SELECT found.id, sqrt(greatest({square}, 0)) FROM (
     SELECT t.{names.id} AS id, {score} AS score FROM {names.table} AS t

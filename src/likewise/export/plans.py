@@ -66,7 +66,8 @@ def plans(
     Parameters
     ----------
     model : fitted metric
-        A linear metric allows all plans; a local one, such as `MultiMetricLMNN`, the shortlist.
+        A linear metric allows all plans; a local one, such as `MultiMetricLMNN`, the shortlist;
+        an adapter of queries only (``side="query"``) is the query-only plan.
     n_vectors : int
         Vectors in the index or table.
     n_features : int, optional
@@ -97,6 +98,8 @@ def plans(
     m, d = affine.W.shape
     if n_features not in (None, d):
         raise ValueError(f"n_features is {n_features}, but the model maps vectors of {d}.")
+    if affine.side == "query":
+        return Plans([_queries_only(n_vectors, d)])
     map_all, map_one = 2 * n_vectors * m * d, 2 * m * d
     extra = (d + 1) * _FLOAT if affine.normalize else _FLOAT
     kept = "x/s and 1/s are stored" if affine.normalize else "one number is added to each vector"
@@ -120,6 +123,17 @@ def plans(
             ),
             _shortlist(n_vectors, d, m, shortlist),
         ]
+    )
+
+
+def _queries_only(n_vectors: int, d: int) -> Plan:
+    return Plan(
+        "query-only",
+        exact=True,
+        stored_bytes=0,
+        once_flops=0,
+        query_flops=2 * d * d + 2 * n_vectors * d,
+        about="the vectors and their index stay; only queries are mapped, and compared by cosine.",
     )
 
 

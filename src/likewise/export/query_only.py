@@ -26,6 +26,9 @@ class QueryOnly:
     :math:`s = \|W(x - \text{mean})\|`: x/s and 1/s are stored. Either way the largest inner product
     of `query` with the rows of `stored` is the nearest vector, up to ties in float32.
 
+    A model that maps queries only (``side="query"``) needs no further number: `stored` are the
+    vectors, scaled to length 1, and `query` the images.
+
     Parameters
     ----------
     model : fitted linear metric or AffineMap
@@ -41,9 +44,12 @@ class QueryOnly:
     array([[0, 1, 2]])
     """
 
+    map: AffineMap
+
     def __init__(self, model: Any) -> None:
         self.map = AffineMap.from_model(model)
-        self._unnormalized = AffineMap(self.map.W, self.map.mean, normalize=False)
+        stored = self.map.stored_map
+        self._unnormalized = AffineMap(stored.W, stored.mean, normalize=False)
 
     def number(self, vectors: TableLike) -> FloatArray:
         """Return the one number per vector: the squared length of its image, or 1/s.
@@ -68,11 +74,14 @@ class QueryOnly:
         Returns
         -------
         array of shape (n_vectors, n_features + 1), float32
-            (x, ‖W(x - mean)‖²), or (x/s, 1/s) if the model normalises.
+            (x, ‖W(x - mean)‖²), or (x/s, 1/s) if the model normalises; x/‖x‖ alone if it maps
+            queries only.
         """
         rows = self.map.check_vectors(vectors, "vectors")
         numbers = self._numbers(rows)
         kept = rows * numbers[:, None] if self.map.normalize else rows
+        if self.map.side == "query":
+            return kept.astype(np.float32)
         return np.column_stack([kept, numbers]).astype(np.float32)
 
     def query(self, queries: TableLike) -> Float32Array:
@@ -87,6 +96,8 @@ class QueryOnly:
         array of shape (n_queries, n_features + 1), float32
         """
         images = self._images(queries)
+        if self.map.side == "query":
+            return images.astype(np.float32)
         last = images @ self.map.bias if self.map.normalize else np.full(len(images), -0.5)
         return np.column_stack([images @ self.map.W, last]).astype(np.float32)
 

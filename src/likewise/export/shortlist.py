@@ -9,13 +9,8 @@ from typing import Any
 import numpy as np
 
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
-from likewise._runtime.validation import (
-    TableLike,
-    as_integers,
-    at_least,
-    check_parameters,
-    one_of,
-)
+from likewise._runtime.row_numbers import as_integers
+from likewise._runtime.validation import TableLike, at_least, check_parameters, one_of
 from likewise.base import AffineMap
 from likewise.evaluation import RetrievalScore, recall_at_k
 from likewise.neighbors import nearest
@@ -160,7 +155,7 @@ def shortlist_recall(
         truth = model.kneighbors(queries, k)[1]
     else:
         affine = AffineMap.from_model(model)
-        images = affine.transform(corpus)
+        images = affine.stored_map.transform(corpus)
         truth = nearest(affine.transform(queries).astype(images.dtype), images, k)[1]
     kept = tuple(int(size) for size in sizes if size <= len(corpus))
     if not kept:
@@ -204,6 +199,6 @@ def _distances(
     images = affine.transform(queries).astype(np.float64)
     distances = np.empty(index.shape)
     for i, rows in enumerate(index):
-        found = affine.transform(vectors[rows]).astype(np.float64)
+        found = affine.stored_map.transform(vectors[rows]).astype(np.float64)
         distances[i] = np.linalg.norm(found - images[i], axis=1)
     return distances

@@ -1,0 +1,102 @@
+"""What a fitted adapter does with rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from likewise._runtime.arrays import Array
+from likewise._runtime.invariants import require_array
+from likewise._runtime.sklearn_bases import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from likewise._runtime.validation import TableLike, check_rows
+from likewise.adapter._candidate import Side
+from likewise.base import AffineMap, Learner
+from likewise.metric import row_norms
+
+
+class AdaptedRows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
+    """Maps rows by a fitted affine map, which `fit` sets."""
+
+    side: Side
+    components_: Array
+    mean_: Array
+    normalize_: bool
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def transform(self, X: TableLike) -> Array:
+        """Map rows; with ``side="query"``, queries.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to map.
+
+        Returns
+        -------
+        array of shape (n_samples, n_features)
+            Compare them by cosine or Euclidean distance, which give the same order if
+            `normalize_`; otherwise by Euclidean distance.
+        """
+        return self._map(self._check_new(X, "X"))
+
+    def pair_distance(self, A: TableLike, B: TableLike) -> Array:
+        """Return the distance of each row of `A` to the same row of `B`: large is different.
+
+        Parameters
+        ----------
+        A, B : array-like of shape (n_pairs, n_features)
+            The two sides of the pairs. With ``side="query"``, `A` are queries and `B` vectors as
+            they are stored.
+
+        Returns
+        -------
+        array of shape (n_pairs,)
+            The Euclidean distance of the images, which for images of length 1 is
+            √(2 - 2 cosine).
+        """
+        first, second = self._check_new(A, "A"), self._check_new(B, "B")
+        if len(first) != len(second):
+            raise ValueError(
+                f"A has {len(first)} rows and B has {len(second)}, but both sides of the pairs "
+                "must have the same number of rows."
+            )
+        stored = self.affine_map().stored_map.transform(second)
+        return row_norms(self._map(first) - stored)
+
+    def affine_map(self) -> AffineMap:
+        """Return the map as `likewise.export` writes it; with ``side="query"``, that of queries."""
+        check_is_fitted(self)
+        return AffineMap(self.components_, self.mean_, self.normalize_, self.side)
+
+    def _map(self, X: Array) -> Array:
+        return self.affine_map().transform(X)
+
+    def _check_new(self, X: TableLike, name: str) -> Array:
+        check_is_fitted(self)
+        checked: Array = check_rows(self, as_floats(X), reset=False, name=name)
+        return checked
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.components_.shape[0])
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        if "components_" in vars(self):
+            d = self.n_features_in_
+            require_array(self.components_, d, d)
+            require_array(self.mean_, d)
+
+
+def as_floats(X: TableLike) -> TableLike:
+    """Return half-precision numbers and small integers as float32, and all else as it is."""
+    if isinstance(X, np.ndarray) and X.dtype.kind in "biuf" and X.dtype.itemsize <= 2:
+        return X.astype(np.float32)
+    return X
