@@ -144,7 +144,8 @@ def test_an_empty_table(csv, content):
 def test_missing_values(csv):
     FRAME.mask(FRAME.iloc[3, 1] == FRAME).to_csv(csv, index=False)
     assert re.match(
-        r"column '\w' of 'flowers.csv' has \d+ missing or infinite values?, the first in row \d+",
+        r"column '\w' of '.*flowers.csv' has \d+ empty cells or NaN, the first in row \d+; "
+        r"impute=True \(--impute\)",
         complaint(run(csv, "--label", "species")),
     )
 
@@ -154,7 +155,7 @@ def test_a_folder_or_file_without_suffix(tmp_path, monkeypatch):
     (tmp_path / "data").mkdir()
     (tmp_path / "flowers").write_text("a,y\n1,2\n")
     assert complaint(run("data")) == "'data' is a folder, but a table is read from a file."
-    assert complaint(run("flowers")).endswith("found no suffix")
+    assert "found no suffix; or say (--format) what it is" in complaint(run("flowers"))
     (tmp_path / "iris").mkdir()
     assert run("iris", "--methods", "Euclidean").exit_code == 0
     assert complaint(run("dat")) == "there is no data set 'dat'; likewise info lists all names"
@@ -178,6 +179,16 @@ def test_pairs_in_place_of_labels(monkeypatch, tmp_path):
     monkeypatch.setenv("LIKEWISE_DATA", str(tmp_path))
     sentence = "same has 1 same and 0 different pairs, but at least one of each is needed."
     assert complaint(run("judged")) == sentence
+
+
+def test_an_id_is_no_feature(tmp_path):
+    path = tmp_path / "named.csv"
+    FRAME.assign(code=[f"n{i}" for i in range(len(FRAME))]).to_csv(path, index=False)
+    options = ("--label", "species", "--methods", "Euclidean", "--json", "-")
+    found = run(path, *options, "--id", "code")
+    assert found.exit_code == 0, found.stderr
+    assert json.loads(found.stdout)["n_features"] == 4
+    assert "'code'" in complaint(run(path, *options))
 
 
 def test_a_number_as_label(csv):

@@ -79,7 +79,6 @@ def test_groups_are_subjects(tables):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["plain.csv", "--id", "sku"], "--id is the column by which --pairs names rows"),
         (["plain.csv", "--pairs", "rows.csv", "--label", "c1"], "--label and --pairs exclude each"),
         (
             ["items.csv", "--pairs", "rows.csv", "--id", "sky"],

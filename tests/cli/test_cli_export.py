@@ -51,6 +51,14 @@ def test_sql_is_that_of_the_function(model):
     assert model.with_suffix(".sql").read_text() == expected
 
 
+def test_an_index_of_inner_products(model):
+    options = ["--to", "pgvector", "--table", "items", "--indexable"]
+    assert invoke("export", model, *options).exit_code == 0
+    expected = pgvector_sql(lw.load(model), table="items", indexable=True)
+    assert model.with_suffix(".sql").read_text() == expected
+    assert expected != pgvector_sql(lw.load(model), table="items")
+
+
 def test_without_a_target_only_the_plans_are_shown(model, tmp_path):
     result = invoke("export", model)
     assert "Plans for 100000 vectors:" in result.stdout
@@ -64,6 +72,11 @@ def test_without_a_target_only_the_plans_are_shown(model, tmp_path):
         (["--to", "pgvector"], "--table is needed for --to pgvector"),
         (["--to", "onnx", "--table", "items"], "--table is needed for --to pgvector, and for no"),
         (["--to", "onnx", "--database", "x"], "--database is for --to pgvector only"),
+        (["--to", "onnx", "--indexable"], "--indexable is for --to pgvector only"),
+        (
+            ["--to", "pgvector", "--table", "t", "--plan", "re-index", "--indexable"],
+            "plan is 're-index', but indexable is True",
+        ),
         (["--vectors", "0"], "n_vectors=0 is not allowed"),
         (["--to", "numpy", "--output", "nowhere/x.npz"], "there is no folder there to write in"),
         (

@@ -72,7 +72,9 @@ def test_digits_by_default(digits_run):
         assert re.search(rf"^│ {name} ", shown, re.MULTILINE)
     assert "1797 rows, 64 features (standardised" in " ".join(shown.split())
     assert shown.splitlines()[-1].startswith("Use ")
-    assert digits_run.process.stderr == "", "no terminal, no bar"
+    lines = digits_run.process.stderr.splitlines()
+    assert lines[0].startswith("comparing: "), "no terminal, but lines"
+    assert all(re.fullmatch(r"comparing: \d+/150, .*elapsed.*", line) for line in lines)
 
 
 def test_no_escape_codes_without_a_terminal():

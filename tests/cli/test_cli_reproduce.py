@@ -45,4 +45,6 @@ def _refuse(*arguments):
 def test_a_wrong_number_of_processes(tmp_path, jobs):
     done = invoke("reproduce", "pam-table1", "--jobs", jobs, "--output", tmp_path)
     assert done.exit_code == 2
-    assert "n_jobs must be a positive integer, -1 or None" in done.stderr
+    said = " ".join(done.stderr.split())
+    assert "--jobs must be a positive integer, or -1 for one process per core" in said
+    assert f"but it is {jobs}." in said

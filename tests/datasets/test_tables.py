@@ -1,12 +1,13 @@
 """Tables from files, and the sentence for each that cannot be used."""
 
+import io
 import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from likewise.datasets import read_table
+from likewise.datasets import read_columns, read_table
 
 FRAME = pd.DataFrame({"height": [1.5, 2.5], "width": [1, 2], "species": ["cat", "dog"]})
 
@@ -119,12 +120,100 @@ def test_what_spreadsheets_write(tmp_path, content):
     assert table.feature_names == ("a", "b")
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "latin-1"])
-def test_other_encodings(tmp_path, encoding):
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
+def test_separators_and_encodings(tmp_path, encoding, separator):
     path = tmp_path / "table.csv"
-    path.write_text("a,b,kind\n1,2,Müller\n", encoding=encoding)
-    with pytest.raises(ValueError, match=r"table\.csv' is not UTF-8 text"):
-        read_table(path, "kind")
+    rows = [("a, cm", "b", "kind"), ("1", "2.5", "Müller"), ("3", "4", "Łoś|x;y")]
+    text = "".join(separator.join(f'"{cell}"' for cell in row) + "\n" for row in rows)
+    path.write_bytes(text.encode(encoding))
+    table = read_table(path, "kind")
+    assert table.feature_names == ("a, cm", "b")
+    assert table.X.tolist() == [[1, 2.5], [3, 4]]
+    assert table.y.tolist() == ["Müller", "Łoś|x;y"]
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252"])
+def test_text_that_is_not_unicode_is_read_with_a_warning(tmp_path, encoding):
+    path = tmp_path / "table.csv"
+    name = "Müller" if encoding == "latin-1" else "10 €"
+    path.write_text(f"a,b,kind\n1,2,{name}\n", encoding=encoding)
+    with pytest.warns(UserWarning, match=r"table\.csv' is not UTF-8 text .* Windows-1252"):
+        table = read_table(path, "kind")
+    assert table.y.tolist() == [name]
+
+
+def test_names_with_commas_between_tabs(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("height, cm\twidth, cm\tlabel\n1,5\t2\tx\n2\t3\ty\n")
+    assert read_table(path).feature_names == ("height, cm", "width, cm")
+    assert read_table(path).X.tolist() == [[1.5, 2], [2, 3]]
+
+
+def test_a_stream_tells_its_format(tmp_path):
+    for suffix in ("csv", "parquet", "npz", "npy"):
+        path = tmp_path / f"table.{suffix}"
+        match suffix:
+            case "csv":
+                path.write_text("a;kind\n1,5;1\n2;0\n")
+            case "parquet":
+                pd.DataFrame({"a": [1.5, 2.0], "kind": [1, 0]}).to_parquet(path)
+            case "npz":
+                np.savez(path, X=[[1.5], [2.0]], kind=[1, 0])
+            case "npy":
+                np.save(path, [[1.5, 1.0], [2.0, 0.0]])
+        table = read_table(io.BytesIO(path.read_bytes()), "1" if suffix == "npy" else "kind")
+        assert table.X.tolist() == [[1.5], [2.0]]
+        assert table.y.tolist() == [1, 0]
+
+
+def test_format_instead_of_a_suffix(tmp_path):
+    path = tmp_path / "table.txt"
+    path.write_text("a,y\n1,0\n2,1\n")
+    with pytest.raises(ValueError, match=r"found '.txt'; or say \(--format\) what it is"):
+        read_table(path)
+    assert read_table(path, format="csv").X.tolist() == [[1], [2]]
+    with pytest.raises(ValueError, match="format is 'xls', but it must be one of csv, tsv"):
+        read_table(path, format="xls")
+    with pytest.raises(ValueError, match="the input cannot be read as parquet"):
+        read_table(io.BytesIO(b"a,b"), format="parquet")
+    with pytest.raises(ValueError, match="the input is empty"):
+        read_table(io.BytesIO(b""))
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("a,b,y\n1,2,0\n3\n4,5,1\n", "line 3 has 1 cells, but there are 3 columns"),
+        ('a,b,y\n"1\n",2,0\n3,4\n', "line 4 has 2 cells, but there are 3 columns"),
+        ("a,y\n1,2,0\n3,4,1\n", "rows have more cells than its first line has names"),
+    ],
+)
+def test_ragged_rows(tmp_path, content, sentence):
+    path = tmp_path / "table.csv"
+    path.write_text(content)
+    with pytest.raises(ValueError, match=sentence):
+        read_table(path, "y")
+
+
+def test_columns_as_they_are(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("name,size,colour,when\nA,1,red,2020-01-01\nB,,,2021-01-01\n")
+    table = read_columns(path, ids="name", drop=["when"])
+    assert len(table) == 2
+    assert list(table) == ["size", "colour"]
+    np.testing.assert_array_equal(table.columns["size"], [1, np.nan])
+    assert table.columns["colour"].tolist() == ["red", None]
+    assert table.ids.tolist() == ["A", "B"]
+    with pytest.raises(ValueError, match=r"'name' of .* cannot be both label and ids"):
+        read_columns(path, "name", ids="name")
+    with pytest.raises(ValueError, match="has no column 'nam': did you mean 'name'"):
+        read_columns(path, ids="nam")
+
+
+def test_ids_in_npz(tmp_path):
+    np.savez(tmp_path / "a.npz", X=[[1.0], [2.0]], sku=["p", "q"])
+    assert read_columns(tmp_path / "a.npz", ids="sku").ids.tolist() == ["p", "q"]
 
 
 def test_labels_of_a_long_table_have_one_type(tmp_path):

@@ -2,135 +2,200 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import numpy as np
 
 from likewise import evaluation
-from likewise._runtime.arrays import Array
-from likewise.cli._data import check_no_missing_values, read_data
-from likewise.cli._output import check_writable, print_comparison, progress_bar, write_json
-from likewise.datasets import Dataset, read_pairs
+from likewise._runtime.arrays import Array, BoolArray, IndexArray
+from likewise._runtime.progress import overall_progress
+from likewise.base import Estimate
+from likewise.cli import _options as option
+from likewise.cli._data import Data
+from likewise.cli._output import check_writable, print_comparison, print_note, show, show_estimate
+from likewise.cli._table import Table, table_options
+from likewise.datasets._download import cache_folder
+from likewise.tables import TableEncoder
 
 _REPEATS, _PAIR_REPEATS = 2, 3
+FIRST_ROWS = 4000
 
 
 @click.command()
 @click.argument("data", default="digits")
-@click.option("--label", metavar="COLUMN", help="The column with the labels, in a file.")
-@click.option(
-    "--groups", metavar="COLUMN", help="The column with groups of rows to be kept together."
-)
-@click.option("--drop", metavar="COLUMN,…", help="Columns to be left out, in a file.")
-@click.option(
-    "--pairs",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="A table of pairs (left, right, same) in place of labels.",
-)
-@click.option("--id", metavar="COLUMN", help="The column by which the pairs name the rows.")
-@click.option("--methods", metavar="A,B,…", help="Metrics to compare: see info --methods.")
-@click.option("--k", default=3, show_default=True, help="Neighbours that vote.")
-@click.option(
-    "--repeats",
-    type=int,
-    help="Repeats of 5 stratified folds, or of 3 splits of pairs.  [default: 2, or 3]",
-)
-@click.option("--raw", is_flag=True, help="Take features as they are, not standardised.")
-@click.option("--seed", default=0, show_default=True, help="Decides folds and pairs.")
-@click.option(
-    "--json",
-    "json_file",
-    type=click.Path(dir_okay=False, writable=True, path_type=Path),
-    help="Write the result here, too.",
+@option.options(
+    *table_options,
+    click.option("--methods", metavar="A,B,…", help="Metrics to compare: see info --methods."),
+    click.option("--k", default=3, show_default=True, help="Neighbours that vote."),
+    click.option(
+        "--repeats",
+        type=int,
+        help="Repeats of 5 stratified folds, or of 3 splits of pairs.  [default: 2, or 3]",
+    ),
+    click.option("--seed", default=0, show_default=True, help="Decides folds and pairs."),
+    option.dry_run_option,
+    option.json_option,
+    click.option(
+        "--report",
+        "report_file",
+        metavar="FILE",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="Write a report as one HTML file, too.",
+    ),
 )
 def compare(
-    data: str,
-    label: str | None,
-    groups: str | None,
-    drop: str | None,
-    pairs: Path | None,
-    id: str | None,
     methods: str | None,
     k: int,
     repeats: int | None,
-    raw: bool,
     seed: int,
+    dry_run: bool,
     json_file: Path | None,
+    report_file: Path | None,
+    **given: Any,
 ) -> None:
     """Compare metrics on DATA and say which to use.
 
-    DATA is the name of a data set (see likewise info) or a CSV, TSV, Parquet, NPZ or NPY file;
-    digits by default. Where a data set has an official test part, that part is left out. With
-    --pairs, and for data sets of pairs, metrics are compared by how well they tell same pairs from
-    different ones.
+    DATA is the name of a data set (see likewise datasets), a CSV, TSV, Parquet, NPZ or NPY file, or
+    - for stdin; digits by default. Where a data set has an official test part, that part is left
+    out. With --pairs, and for data sets of pairs, metrics are compared by how well they tell same
+    pairs from different ones. Of more than 4000 rows, a first ranking on 4000 of them is printed
+    after at most two minutes; an interrupted run continues when the same command is given again.
 
     \b
     Examples:
       likewise compare digits
       likewise compare flowers.csv --label species --methods Euclidean,FDA --json result.json
       likewise compare words.csv --label word --groups speaker --drop id
+      likewise compare shop.csv --label brand --encode --impute
       likewise compare products.csv --pairs judged.csv --id product
     """
     check_writable(json_file)
-    if id is not None and pairs is None:
-        raise ValueError("--id is the column by which --pairs names rows, but there are no --pairs")
-    if pairs is not None and label is not None:
-        raise ValueError("--label and --pairs exclude each other: pairs take the place of labels")
-    dataset, grouped = read_data(
-        data,
-        label if pairs is None else id,
-        groups=groups,
-        drop=_listed(drop) or (),
-        labelled=pairs is None,
-        label_option="--label" if pairs is None else "--id",
-    )
-    check_no_missing_values(dataset)
-    judged = _judged_pairs(dataset, pairs, by_id=id is not None)
-    common: dict[str, Any] = {
-        "groups": grouped,
-        "standardize": not raw,
-        "feature_names": dataset.feature_names,
+    check_writable(report_file)
+    table = Table(**given)
+    problem = _read(table)
+    named = option.listed(methods) or None
+    usual = _REPEATS if problem.judged is None else _PAIR_REPEATS
+    n_repeats = usual if repeats is None else repeats
+    if dry_run:
+        show_estimate(json_file, _estimate(problem, named, n_repeats))
+        return
+    options: dict[str, Any] = {
+        "n_repeats": n_repeats,
+        "groups": problem.found.table.groups,
+        "standardize": not table.raw,
+        "feature_names": problem.feature_names,
         "random_state": seed,
     }
-    with progress_bar() as progress:
-        if judged is not None:
-            comparison: evaluation.Comparison | evaluation.PairComparison
-            comparison = evaluation.compare_pairs(
-                dataset.X,
-                *judged,
-                _listed(methods),
-                n_repeats=_PAIR_REPEATS if repeats is None else repeats,
-                progress=progress,
-                **common,
-            )
-        else:
-            assert dataset.y is not None
-            comparison = evaluation.compare(
-                dataset.X,
-                dataset.y,
-                _listed(methods),
-                n_neighbors=k,
-                n_repeats=_REPEATS if repeats is None else repeats,
-                progress=progress,
-                **common,
-            )
-    print_comparison(comparison)
-    if json_file is not None:
-        write_json(json_file, {"data": dataset.name, **comparison.to_dict()})
+    with overall_progress("comparing", after=0.5, nested=False) as work:
+        options["progress"] = work.move
+        comparison = _compare(problem, named, options, k, json_file)
+    result = {"data": problem.found.name, **comparison.to_dict()}
+    show(json_file, result, lambda: print_comparison(comparison))
+    if report_file is not None:
+        _report(report_file, table, problem, comparison)
 
 
-def _judged_pairs(
-    dataset: Dataset, pairs: Path | None, *, by_id: bool
-) -> tuple[Array, Array] | None:
-    """Return the pairs in a file, or those of a data set of pairs; None if there are labels."""
-    if pairs is not None:
-        return read_pairs(pairs, len(dataset.X), dataset.y if by_id else None)
-    if dataset.y is None:
-        return np.asarray(dataset.extra["pairs"]).astype(np.int64), dataset.extra["same"]
-    return None
+class _Problem(NamedTuple):
+    """Rows as numbers, with their labels in `found` or with judged pairs."""
+
+    found: Data
+    X: Array
+    judged: tuple[IndexArray, BoolArray] | None
+    feature_names: list[str]
 
 
-def _listed(names: str | None) -> list[str] | None:
-    return None if names is None else [name.strip() for name in names.split(",")]
+def _read(table: Table) -> _Problem:
+    """Return the rows; medians and words are those of all rows, scales those of each fold."""
+    found = table.read()
+    encoder = TableEncoder(table.encode, table.impute, standardize=False)
+    X = encoder.fit_transform(found.table)
+    names = encoder.get_feature_names_out().tolist()
+    return _Problem(found, X, table.judged_pairs(found), names)
+
+
+def _estimate(problem: _Problem, methods: list[str] | None, n_repeats: int) -> Estimate:
+    labels = [0, 1] if problem.found.table.y is None else problem.found.table.y
+    if methods is None and problem.judged is not None:
+        methods = list(evaluation.COMPARED_ON_PAIRS)
+    return evaluation.estimate_compare(problem.X, labels, methods, n_repeats=n_repeats)
+
+
+def _compare(
+    problem: _Problem,
+    methods: list[str] | None,
+    options: dict[str, Any],
+    n_neighbors: int,
+    json_file: Path | None,
+) -> evaluation.Comparison | evaluation.PairComparison:
+    if problem.judged is not None:
+        return evaluation.compare_pairs(problem.X, *problem.judged, methods, **options)
+    options = options | {"n_neighbors": n_neighbors}
+    return _compare_labels(problem.X, problem.found.table.y, methods, options, json_file)
+
+
+def _report(file: Path, table: Table, problem: _Problem, comparison: Any) -> None:
+    """Write the report of a comparison."""
+    from likewise.cli._report import about_data
+    from likewise.report import write_report
+
+    found, judged = problem.found, problem.judged
+    about = about_data(table, found, problem.X.shape[1])
+    if judged is not None:
+        about |= {"pairs": judged[0], "same": judged[1]}
+    with overall_progress("reporting", after=0.5, nested=False) as work:
+        write_report(
+            file,
+            problem.X,
+            None if judged is not None else found.table.y,
+            groups=found.table.groups,
+            comparison=comparison,
+            feature_names=problem.feature_names,
+            progress=work.move,
+            **about,
+        )
+
+
+def _compare_labels(
+    X: Array,
+    y: Any,
+    methods: list[str] | None,
+    options: dict[str, Any],
+    json_file: Path | None,
+) -> evaluation.Comparison:
+    """Compare on all rows; of many, first on some of them, and so that the run can be resumed."""
+    if len(X) <= FIRST_ROWS:
+        return evaluation.compare(X, y, methods, **options)
+    settings = {name: value for name, value in options.items() if name != "progress"}
+    journal = journal_file(X, y, [methods, settings])
+    if journal is None or not journal.exists():
+        of_some = {name: value for name, value in options.items() if name != "n_repeats"}
+        ranking = evaluation.first_ranking(X, y, methods, max_rows=FIRST_ROWS, **of_some)
+        print_note(str(ranking), stdout=str(json_file) != "-")
+    else:
+        print_note("This comparison was begun before, and goes on.", stdout=False)
+    try:
+        done = evaluation.compare(X, y, methods, journal=journal, **options)
+    except KeyboardInterrupt:
+        if journal is not None and journal.exists():
+            print_note("Finished fits are kept: the same command goes on from here.", stdout=False)
+        raise
+    if journal is not None:
+        journal.unlink(missing_ok=True)
+    return done
+
+
+def journal_file(X: Array, y: Any, settings: Any) -> Path | None:
+    """Return the file for finished fits of a comparison, in the cache; None if it is read-only."""
+    digest = hashlib.sha256(repr(settings).encode())
+    digest.update(np.ascontiguousarray(X).data)
+    digest.update(repr(np.asarray(y).tolist()).encode())
+    folder = cache_folder() / "comparisons"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return folder / f"{digest.hexdigest()[:16]}.jsonl" if os.access(folder, os.W_OK) else None

@@ -1,63 +1,113 @@
-"""Reading of data sets by name and of files."""
+"""Reading of data sets by name, of files and of stdin, and of models."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from likewise._runtime.arrays import Array
-from likewise._runtime.text import quote, quote_path
-from likewise._runtime.validation import pluralize
-from likewise.cli._output import progress_bar
-from likewise.datasets import Dataset, load, names, read_table
+from likewise._files import load as load_model
+from likewise._runtime.arrays import Array, BoolArray, FloatingArray, IndexArray
+from likewise._runtime.progress import overall_progress
+from likewise._runtime.text import quote
+from likewise.datasets import Dataset, RawTable, load, names, read_columns, read_pairs
+from likewise.datasets._columns import numeric_column
+from likewise.tables import TableModel
+
+
+class Data(NamedTuple):
+    """A table, its name, and the data set that it is, if any."""
+
+    name: str
+    table: RawTable
+    dataset: Dataset | None
 
 
 def read_data(
     data: str,
-    label: str | None,
+    label: str | None = None,
     *,
     groups: str | None = None,
+    ids: str | None = None,
     drop: Sequence[str] = (),
-    labelled: bool = True,
-    label_option: str = "--label",
-) -> tuple[Dataset, Array | None]:
-    """Return the data set called `data`, or the table in the file `data`, and its groups.
+    labelled: bool | None = True,
+    empty_labels: bool = False,
+    format: str | None = None,
+) -> Data:
+    """Return the data set called `data`, or the table in the file `data`; ``-`` is stdin.
 
-    A table that is not `labelled` has a label only if `label` names its column; `label_option` is
-    how the user would do that.
+    A table that is not `labelled` has a label only if `label` names its column.
     """
     path = Path(data)
+    columns: dict[str, Any] = {"label": label, "groups": groups, "ids": ids}
+    columns |= {"drop": drop, "labelled": labelled, "format": format}
+    columns["empty_labels"] = empty_labels
+    if data == "-":
+        with overall_progress("reading stdin"):
+            return Data("stdin", read_columns(sys.stdin.buffer, **columns), None)
     if path.name == data and path.suffix == "" and (data in names() or not os.path.exists(data)):
-        for option, given in (
-            (label_option, label),
-            ("--groups", groups),
-            ("--drop", drop or None),
-        ):
+        options = {"--label": label, "--groups": groups, "--id": ids, "--drop": drop or None}
+        for option, given in (options | {"--format": format}).items():
             if given is not None:
                 raise ValueError(
                     f"{option} is for files, but {quote(data)} is the name of a data set."
                 )
-        with progress_bar() as progress:
-            found = load(data, progress=lambda done, total: progress(done, total, "downloading"))
-        return found, None
-    table = read_table(path, label, groups=groups, drop=drop, labelled=labelled)
-    source = f"Read from {quote_path(path)}."
-    dataset = Dataset(path.name, table.X, table.y, feature_names=table.feature_names, source=source)
-    return dataset, table.groups
+        with overall_progress(f"loading {data}") as work:
+            dataset = load(data, progress=lambda done, total: work.move(done, total, "bytes"))
+        return Data(data, table_of(dataset), dataset)
+    with overall_progress(f"reading {path.name}"):
+        return Data(path.name, read_columns(path, **columns), None)
 
 
-def check_no_missing_values(dataset: Dataset) -> None:
-    """Raise an error that names the first column with a missing or infinite value."""
-    unusable = ~np.isfinite(dataset.X)
-    if unusable.any():
-        column = int(unusable.any(axis=0).argmax())
-        name = dataset.feature_names[column] if dataset.feature_names else str(column)
-        gaps = unusable[:, column]
+def table_of(dataset: Dataset) -> RawTable:
+    """Return the training rows of a data set as columns."""
+    titles = dataset.feature_names or tuple(map(str, range(dataset.X.shape[1])))
+    if len(set(titles)) < len(titles):
+        titles = tuple(map(str, range(dataset.X.shape[1])))
+    columns = {title: dataset.X[:, i] for i, title in enumerate(titles)}
+    return RawTable(columns, dataset.y, where=quote(dataset.name))
+
+
+def judged_pairs(data: Data, pairs: Path | None) -> tuple[IndexArray, BoolArray] | None:
+    """Return the pairs in a file, or those of a data set of pairs; None if there are labels."""
+    if pairs is not None:
+        return read_pairs(pairs, len(data.table), data.table.ids)
+    if data.dataset is not None and data.dataset.y is None:
+        extra = data.dataset.extra
+        return np.asarray(extra["pairs"]).astype(np.int64), np.asarray(extra["same"], dtype=bool)
+    return None
+
+
+def read_model(path: Path, data: Data) -> tuple[Any, Any]:
+    """Return the model in a file, and the rows as it takes them.
+
+    A model that was saved without the encoding of tables takes numbers: the columns of the names
+    that it was fitted with, or all of them.
+    """
+    model = load_model(path)
+    if isinstance(model, TableModel):
+        return model, data.table
+    columns = data.table.columns
+    wanted = [str(name) for name in getattr(model, "feature_names_in_", columns)]
+    if missing := [name for name in wanted if name not in columns]:
         raise ValueError(
-            f"column {quote(name)} of {quote_path(dataset.name)} has "
-            f"{pluralize(int(gaps.sum()), 'missing or infinite value')}, the first in row "
-            f"{gaps.argmax() + 1}; fill them in, or leave out the rows or (--drop) the column."
+            f"{data.table.where} has no column {quote(missing[0])}, which the model was fitted "
+            "with."
         )
+    return model, vectors_of(data.table, wanted)
+
+
+def vectors_of(table: RawTable, names: Iterable[str] | None = None) -> FloatingArray:
+    """Return columns of a table, by default all of them, as a matrix of numbers."""
+    wanted = table.columns if names is None else names
+    numbers = [numeric_column(name, table.columns[name], table.where) for name in wanted]
+    return np.column_stack(numbers)
+
+
+def ids_of(table: RawTable) -> Array:
+    """Return the ids of rows, or else their numbers."""
+    return np.arange(len(table)) if table.ids is None else table.ids

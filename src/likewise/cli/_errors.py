@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import os
 import sys
 import traceback
 import warnings
@@ -9,9 +12,10 @@ from typing import Any
 
 import click
 
-from likewise._runtime.text import printable, quote
+from likewise._runtime.text import printable, quote, quote_path
 
 _MAX_LINE = 2000
+_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 
 class UserError(click.ClickException):
@@ -29,6 +33,10 @@ class Interrupted(click.ClickException):
 class OneLineGroup(click.Group):
     """A group that reports errors in one line and exits with code 2 (Ctrl-C: 130)."""
 
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the commands in the order in which a person goes through them."""
+        return list(self.commands)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -43,12 +51,16 @@ class OneLineGroup(click.Group):
         try:
             with warnings.catch_warnings():
                 warnings.showwarning = lambda message, *args: _print_line(f"warning: {message}")
-                return super().invoke(ctx)
+                result = super().invoke(ctx)
+                sys.stdout.flush()  # a full disk is noticed here, and not after the exit code
+                return result
         except KeyboardInterrupt:
             raise Interrupted("interrupted") from None
-        except BrokenPipeError:
-            raise  # the reader of the pipe has closed it: click exits quietly
-        except (ValueError, OSError, ImportError, MemoryError) as error:
+        except OSError as error:
+            if isinstance(error, BrokenPipeError) or error.errno in _DISK_ERRORS:
+                _abandon_stdout()
+            raise UserError(_os_error_text(error)) from error
+        except (ValueError, ImportError, MemoryError, NotImplementedError) as error:
             raise UserError(str(error) or type(error).__name__) from error
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
@@ -60,7 +72,9 @@ class OneLineGroup(click.Group):
         try:
             sys.exit(super().main(*args, **kwargs | {"standalone_mode": False}))
         except click.ClickException as error:
-            _print_line(error.format_message())
+            # As head does: who has read enough closes the pipe, and needs no message.
+            if not isinstance(error.__cause__, BrokenPipeError):
+                _print_line(error.format_message())
             sys.exit(error.exit_code)
         except click.Abort:
             _print_line("interrupted")
@@ -69,6 +83,22 @@ class OneLineGroup(click.Group):
             for line in traceback.format_exc().rstrip("\n").split("\n"):
                 click.echo(printable(line), err=True)
             sys.exit(1)
+
+
+def _os_error_text(error: OSError) -> str:
+    """Return the message of the library, or what the system says of which file."""
+    if error.strerror is None:
+        return str(error) or type(error).__name__
+    name = "" if error.filename is None else f": {quote_path(error.filename)}"
+    return f"{error.strerror}{name}."
+
+
+def _abandon_stdout() -> None:
+    """Send what is still to be written nowhere: Python would fail again when it exits."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 def _print_line(message: str) -> None:

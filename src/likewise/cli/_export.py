@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 
 from likewise._files import load
-from likewise.cli._output import check_writable, print_lines
-from likewise.export import TARGETS, export, install_pgvector, plans
+from likewise.cli._options import json_option
+from likewise.cli._output import check_writable, print_lines, show
+from likewise.export import TARGETS, Plans, export, install_pgvector, plans
 
 _SUFFIXES = {"numpy": ".npz", "onnx": ".onnx", "faiss": ".faiss", "pgvector": ".sql"}
 
@@ -27,10 +29,16 @@ _SUFFIXES = {"numpy": ".npz", "onnx": ".onnx", "faiss": ".faiss", "pgvector": ".
     default="query-only",
     help="pgvector: what is stored.",
 )
+@click.option(
+    "--indexable",
+    is_flag=True,
+    help="pgvector, query-only: store vectors for an index of inner products.",
+)
 @click.option("--database", metavar="URI", help="pgvector: run the SQL here instead.")
 @click.option(
     "--vectors", default=100_000, show_default=True, help="Stored vectors, for the costs of plans."
 )
+@json_option
 def export_command(
     model: Path,
     to: str | None,
@@ -39,8 +47,10 @@ def export_command(
     column: str,
     id_column: str,
     plan: str,
+    indexable: bool,
     database: str | None,
     vectors: int,
+    json_file: Path | None,
 ) -> None:
     """Write the metric of MODEL for a vector index, a database or an encoder.
 
@@ -52,25 +62,52 @@ def export_command(
       likewise export model.safetensors --vectors 1000000
       likewise export model.safetensors --to onnx
       likewise export model.safetensors --to pgvector --table items --plan re-index
+      likewise export model.safetensors --to pgvector --table items --indexable
     """
+    check_writable(json_file)
     loaded = load(model)
     found = plans(loaded, vectors)
-    if (to == "pgvector") != (table is not None):
-        raise ValueError("--table is needed for --to pgvector, and for no other target.")
-    if database is not None and to != "pgvector":
-        raise ValueError("--database is for --to pgvector only.")
+    check_table(to, table, "--to")
+    if to != "pgvector" and (database is not None or indexable):
+        option = "--indexable" if database is None else "--database"
+        raise ValueError(f"{option} is for --to pgvector only.")
     where: dict[str, Any] = {
         "table": table,
         "column": column,
         "id_column": id_column,
         "plan": plan,
+        "indexable": indexable,
     }
+    lines, written = [], None
     if database is not None:
         install_pgvector(loaded, database, **where)
-        print_lines(f"Installed in table {table}: search returns {TARGETS['pgvector'].distance}.")
+        lines = [f"Installed in table {table}: search returns {TARGETS['pgvector'].distance}."]
     elif to is not None:
-        path = output or model.with_suffix(_SUFFIXES.get(to, "") or ".modules")
-        check_writable(path)
-        export(loaded, to, path, **(where if to == "pgvector" else {}))
-        print_lines(f"Wrote {path}: {TARGETS[to].output}. It returns {TARGETS[to].distance}.")
-    print_lines(f"Plans for {vectors} vectors:", *str(found).splitlines())
+        written = output or model.with_suffix(_SUFFIXES.get(to, "") or ".modules")
+        check_writable(written.absolute().parent / "new")
+        export(loaded, to, written, **(where if to == "pgvector" else {}))
+        lines = [written_line(to, written)]
+    lines += plan_lines(found, vectors)
+    result = {
+        "written": None if written is None else str(written),
+        "returns": None if to is None else TARGETS[to].distance,
+        "vectors": vectors,
+        "plans": [asdict(plan) for plan in found],
+    }
+    show(json_file, result, lambda: print_lines(*lines))
+
+
+def check_table(to: str | None, table: str | None, option: str) -> None:
+    """Raise an error if the table of pgvector is not named, or that of another target is."""
+    if (to == "pgvector") != (table is not None):
+        raise ValueError(f"--table is needed for {option} pgvector, and for no other target.")
+
+
+def written_line(to: str, path: Path) -> str:
+    """Return what was written for a target."""
+    return f"Wrote {path}: {TARGETS[to].output}. It returns {TARGETS[to].distance}."
+
+
+def plan_lines(found: Plans, vectors: int) -> list[str]:
+    """Return the costs of plans, as they are printed."""
+    return [f"Plans for {vectors} vectors:", *str(found).splitlines()]

@@ -3,47 +3,31 @@
 from __future__ import annotations
 
 import json
+import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+import click
+import numpy as np
 from rich.console import Console
 from rich.measure import Measurement
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
+from likewise._runtime.arrays import Array
 from likewise._runtime.text import printable, quote_path
 from likewise._runtime.writing import write_atomically
+from likewise.base import Estimate
+from likewise.datasets import write_table
+from likewise.datasets._writing import check_table_format
 from likewise.evaluation import Comparison, MethodResult, PairComparison, PairMethodResult
 from likewise.methods import Method
-
-
-@contextmanager
-def progress_bar() -> Iterator[Callable[[int, int, str], None]]:
-    """Yield a callback that moves a bar on stderr; without a terminal there it shows nothing."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda done, total, what: None
-        return
-    columns = (
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.description}", markup=False),
-    )
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("starting", total=None)
-
-        def move(done: int, total: int, what: str) -> None:
-            bar.update(task, completed=done, total=total, description=printable(what))
-
-        yield move
-
 
 MAX_ITEM = 200
 
@@ -99,6 +83,13 @@ def print_lines(*lines: str) -> None:
         console.print(_text(line), soft_wrap=True)
 
 
+def print_note(line: str, *, stdout: bool) -> None:
+    """Print what is known before the result, at once: on stdout, or on stderr."""
+    console = Console(highlight=False, stderr=not stdout)
+    console.print(_text(line), soft_wrap=not console.is_terminal)
+    console.file.flush()
+
+
 def print_methods(methods: Iterable[Method]) -> None:
     """Print the methods, kind by kind."""
     grid = Table.grid(padding=(0, 2))
@@ -127,13 +118,75 @@ def _text(text: str, style: str = "") -> Text:
 
 def check_writable(path: Path | None) -> None:
     """Raise before any work if the output cannot be written."""
-    if path is not None and not os.access(path.absolute().parent, os.W_OK):
+    if path is None or str(path) == "-":
+        return
+    if not os.access(path.absolute().parent, os.W_OK):
         raise ValueError(f"cannot write {quote_path(path)}: there is no folder there to write in.")
+    if path.is_dir():
+        raise ValueError(f"cannot write {quote_path(path)}: it is a folder.")
 
 
-def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a JSON file that appears complete or not at all."""
-    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+def check_table_output(output: Path | None, json_file: Path | None) -> None:
+    """Raise before any work if a table cannot be written, or its format is not known."""
+    for path in (output, json_file):
+        check_writable(path)
+    if output is not None:
+        check_table_format(output)
+
+
+def show(json_file: Path | None, content: Mapping[str, Any], print_it: Callable[[], None]) -> None:
+    """Print a result, and write it as JSON if asked to; on stdout, JSON takes its place."""
+    if str(json_file) == "-":
+        click.echo(_json_text(content), nl=False)
+        return
+    print_it()
+    if json_file is not None:
+        write_atomically(json_file, _json_text(content).encode())
+
+
+def show_estimate(json_file: Path | None, estimate: Estimate) -> None:
+    """Print what something would take."""
+    show(json_file, asdict(estimate), lambda: print_lines(f"It would take {estimate}."))
+
+
+def show_table(
+    output: Path | None,
+    json_file: Path | None,
+    columns: Mapping[str, Array],
+    facts: dict[str, Any],
+) -> None:
+    """Write a table to a file, with a summary on stdout, or as CSV to stdout; and as JSON."""
+    content = dict(facts) | {"columns": {name: part.tolist() for name, part in columns.items()}}
+
+    def print_it() -> None:
+        if output is None:
+            write_table(sys.stdout.buffer, columns)
+        else:
+            print_facts(facts | {"written": str(output)})
+
+    if output is not None:
+        write_table(output, columns)
+    if json_file is None:  # a long table is not turned into lists for nothing
+        print_it()
+    else:
+        show(json_file, content, print_it)
+
+
+def _json_text(content: Mapping[str, Any]) -> str:
+    text = json.dumps(_finite(content), indent=2, ensure_ascii=False, allow_nan=False)
     # Within strings, characters that cannot be seen stand as JSON's escapes.
     escaped = (c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
-    write_atomically(path, "".join([*escaped, "\n"]).encode())
+    return "".join([*escaped, "\n"])
+
+
+def _finite(value: Any) -> Any:
+    """Return plain values, in which numbers that JSON does not have are None."""
+    if isinstance(value, Mapping):
+        return {str(name): _finite(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return _finite(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, str | int | float | type(None)) else str(value)

@@ -9,8 +9,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from likewise.cli._options import json_option
+from likewise.cli._output import check_writable, show
 from likewise.experiments import EXPERIMENTS, Reproduction
 from likewise.experiments import reproduce as run_experiment
+from likewise.experiments._tables import number_text
 
 
 @click.command()
@@ -25,7 +28,15 @@ from likewise.experiments import reproduce as run_experiment
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder for results, figures and finished trials.",
 )
-def reproduce(name: str | None, list_all: bool, quick: bool, jobs: int, output: Path) -> None:
+@json_option
+def reproduce(
+    name: str | None,
+    list_all: bool,
+    quick: bool,
+    jobs: int,
+    output: Path,
+    json_file: Path | None,
+) -> None:
     """Run the experiment NAME of a paper and print our numbers beside the paper's.
 
     An interrupted run continues where it was when the same command is given again.
@@ -36,12 +47,26 @@ def reproduce(name: str | None, list_all: bool, quick: bool, jobs: int, output: 
       likewise reproduce pam-table1 --quick
       likewise reproduce pam-table1 --jobs 2 --output results
     """
+    check_writable(json_file)
     if list_all:
-        _print_experiments()
+        listed = {
+            experiment.name: {
+                "title": experiment.title,
+                "paper": experiment.paper,
+                "place": experiment.place,
+            }
+            for experiment in EXPERIMENTS.values()
+        }
+        show(json_file, listed, _print_experiments)
     elif name is None:
         raise ValueError("name an experiment; likewise reproduce --list shows all.")
+    elif jobs < 1 and jobs != -1:
+        raise ValueError(
+            f"--jobs must be a positive integer, or -1 for one process per core, but it is {jobs}."
+        )
     else:
-        _print(run_experiment(name, quick=quick, output=output, n_jobs=jobs, verbose=True))
+        done = run_experiment(name, quick=quick, output=output, n_jobs=jobs, verbose=True)
+        show(json_file, done.results, lambda: _print(done))
 
 
 def _print_experiments() -> None:
@@ -68,7 +93,7 @@ def _print(reproduction: Reproduction) -> None:
     for cell in cells or results["cells"]:
         measure = titles[cell["measure"]]
         paper, ours, error = (
-            "" if cell[key] is None else f"{cell[key]:.{measure['decimals']}f}"
+            "" if cell[key] is None else number_text(cell[key], measure["decimals"])
             for key in ("published", "mean", "standard_error")
         )
         stand_in = "stand-in" if cell["dataset"] in results["stand_ins"] else ""

@@ -10,7 +10,7 @@ import math
 import zipfile
 import zlib
 from pathlib import Path
-from typing import IO
+from typing import IO, BinaryIO
 
 import numpy as np
 from numpy.lib import format as npy_format
@@ -23,30 +23,27 @@ MAX_ARRAY_BYTES = 16 * 2**30
 
 def read_npz(path: Path) -> dict[str, Array]:
     """Return every array of the NPZ file at `path`, by name."""
+    with path.open("rb") as stream:
+        return arrays_of_npz(stream, quote_path(path))
+
+
+def arrays_of_npz(file: BinaryIO, where: str) -> dict[str, Array]:
+    """Return every array of an open NPZ file, by name."""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(file) as archive:
             arrays = {}
             for member in archive.infolist():
                 name = member.filename.removesuffix(".npy")
                 with archive.open(member) as stream:
-                    arrays[name] = _read_array(
-                        stream, member.file_size, f"{quote_path(path)} ({quote(name)})"
-                    )
+                    arrays[name] = read_array(stream, member.file_size, f"{where} ({quote(name)})")
             return arrays
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
         # The last two: a compression method or an encryption that zipfile does not read.
-        raise ValueError(
-            f"{quote_path(path)} is not a readable NPZ file: {reason(error)}"
-        ) from error
+        raise ValueError(f"{where} is not a readable NPZ file: {reason(error)}") from error
 
 
-def read_npy(path: Path) -> Array:
-    """Return the array in the NPY file at `path`."""
-    with path.open("rb") as stream:
-        return _read_array(stream, path.stat().st_size, quote_path(path))
-
-
-def _read_array(stream: IO[bytes], n_bytes: int, where: str) -> Array:
+def read_array(stream: IO[bytes], n_bytes: int, where: str) -> Array:
+    """Return the array of an open NPY file, which has `n_bytes`."""
     try:
         version = npy_format.read_magic(stream)
         read_header = {

@@ -2,64 +2,42 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from likewise._runtime.arrays import Array, FloatingArray
-from likewise._runtime.text import quote, quote_path, reason
+from likewise._runtime.arrays import Array
+from likewise._runtime.text import quote, reason
 from likewise._runtime.validation import pluralize
+from likewise.datasets._sources import Source
+from likewise.datasets._text_tables import read_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_MAX_HEADER_BYTES = 2**20
 
-
-def read_frame(path: Path) -> pd.DataFrame:
-    """Return the table in a file, with text as names of columns."""
-    suffix = path.suffix.lower()
+def read_frame(source: Source) -> pd.DataFrame:
+    """Return a table with text as names of columns."""
     try:
         import pandas as pd
 
-        if suffix == ".parquet":
+        if source.format == "parquet":
             import pyarrow  # noqa: F401 - to distinguish its absence from a bad file
     except ImportError as error:
         raise ImportError(
-            f'reading {path.suffix} files needs what comes with pip install "likewise[tables]"'
+            f'reading .{source.format} files needs what comes with pip install "likewise[tables]"'
         ) from error
-    shown = quote_path(path)
     try:
-        frame = pd.read_parquet(path) if suffix == ".parquet" else _read_text(path)
+        is_text = source.format != "parquet"
+        frame = read_text(source) if is_text else pd.read_parquet(source.stream)
     except pd.errors.EmptyDataError as error:
-        raise ValueError(f"{shown} is empty") from error
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            f"{shown} is not UTF-8 text, which alone is read: save it with that encoding"
-        ) from error
+        raise ValueError(f"{source.where} is empty") from error
     except (ValueError, OSError) as error:
-        raise ValueError(f"{shown} cannot be read as {suffix[1:]}: {reason(error)}") from error
+        raise ValueError(
+            f"{source.where} cannot be read as {source.format}: {reason(error)}"
+        ) from error
     frame.columns = frame.columns.map(str)
     return frame
-
-
-def _read_text(path: Path) -> pd.DataFrame:
-    import pandas as pd
-
-    separator = "\t" if path.suffix.lower() == ".tsv" else _separator(path)
-    # Where semicolons separate cells, the comma is the decimal sign; points are understood as well.
-    decimal = "," if separator == ";" else "."
-    # Types of whole columns: in parts, some labels would be numbers and others text.
-    return pd.read_csv(path, sep=separator, decimal=decimal, low_memory=False)
-
-
-def _separator(path: Path) -> str:
-    """Return what separates most names in the first line: a comma, a semicolon or a tab."""
-    with path.open(encoding="utf-8-sig", newline="\n") as stream:
-        header = stream.readline(_MAX_HEADER_BYTES)
-    return max(",;\t", key=re.sub('"[^"]*"', "", header).count)
 
 
 def column_without_gaps(column: pd.Series[Any], what: str, where: str) -> Array:
@@ -85,21 +63,13 @@ def check_no_row_numbers(frame: pd.DataFrame, where: str) -> None:
             )
 
 
-def column_of_numbers(column: pd.Series[Any], where: str) -> FloatingArray:
-    """Return a column as numbers, or raise an error that shows the first cell that is none."""
+def frame_column(column: pd.Series[Any]) -> Array:
+    """Return a column as numbers, or as objects where pandas has no type of numbers for it."""
     import pandas as pd
 
-    single = str(column.dtype).lower() == "float32"
     if pd.api.types.is_numeric_dtype(column.dtype):
+        single = str(column.dtype).lower() == "float32"
         return column.to_numpy(dtype=np.float32 if single else np.float64, na_value=np.nan)
-    # Text that reads as a number is a number: a stray empty cell must not condemn a column.
-    numbers = pd.to_numeric(column.astype(str).where(column.notna()), errors="coerce")
-    unreadable = (numbers.isna() & column.notna()).to_numpy()
-    if unreadable.any():
-        row = int(unreadable.argmax())
-        raise ValueError(
-            f"column {quote(column.name)} of {where} must hold numbers, found "
-            f"{quote(column.iloc[row])} in row {row + 1}; drop the column (--drop), turn it into "
-            "numbers (an empty cell is a missing one), or make it the label"
-        )
-    return numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+    if pd.api.types.is_datetime64_any_dtype(column.dtype):
+        column = column.astype(str).where(column.notna())
+    return np.asarray(column, dtype=object)

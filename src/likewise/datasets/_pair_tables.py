@@ -2,47 +2,77 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from likewise._runtime.arrays import BoolArray, IndexArray
-from likewise._runtime.reading import check_readable
-from likewise._runtime.text import list_some, quote, quote_path
+from likewise._runtime.text import list_some, quote
 from likewise._runtime.validation import pluralize
 from likewise.datasets._frames import column_without_gaps, read_frame
+from likewise.datasets._sources import Readable, open_source
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_SUFFIXES = (".csv", ".tsv", ".parquet")
+_FORMATS = ("csv", "tsv", "parquet")
 _COLUMNS = ("left", "right", "same")
 _SAME = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False, "-1": False}
 
 
+@overload
 def read_pairs(
-    path: str | os.PathLike[str], n_items: int, ids: ArrayLike | None = None
-) -> tuple[IndexArray, BoolArray]:
+    path: Readable,
+    n_items: int,
+    ids: ArrayLike | None = None,
+    *,
+    judged: Literal[True] = True,
+    format: str | None = None,
+) -> tuple[IndexArray, BoolArray]: ...
+
+
+@overload
+def read_pairs(
+    path: Readable,
+    n_items: int,
+    ids: ArrayLike | None = None,
+    *,
+    judged: Literal[False],
+    format: str | None = None,
+) -> tuple[IndexArray, BoolArray | None]: ...
+
+
+def read_pairs(
+    path: Readable,
+    n_items: int,
+    ids: ArrayLike | None = None,
+    *,
+    judged: bool = True,
+    format: str | None = None,
+) -> tuple[IndexArray, BoolArray | None]:
     """Read judged pairs from a CSV, TSV or Parquet file.
 
     Parameters
     ----------
-    path : str or path
+    path : str, path or binary stream
         A table with the columns left, right and same: the two items, and true/false, yes/no, 1/0
         or 1/-1.
     n_items : int
         Number of items.
     ids : array-like of shape (n_items,), optional
         The id of each item, by which the table names them. By default it has row numbers, from 0.
+    judged : bool, default=True
+        Whether the column same is needed.
+    format : {"csv", "tsv", "parquet"}, optional
+        How it is read, whatever its suffix.
 
     Returns
     -------
     pairs : int array of shape (n_pairs, 2)
         Row numbers.
     same : bool array of shape (n_pairs,)
+        None if the table has no such column and `judged` is False.
 
     Examples
     --------
@@ -55,17 +85,14 @@ def read_pairs(
     >>> pairs.tolist(), same.tolist()
     ([[0, 2], [1, 0]], [True, False])
     """
-    path = Path(path)
-    where = quote_path(path)
-    if path.suffix.lower() not in _SUFFIXES and not os.path.isdir(path):
-        found = quote(path.suffix) if path.suffix else "no suffix"
-        raise ValueError(f"{where} must end in {', '.join(_SUFFIXES)}, found {found}")
-    check_readable(path, "a table of pairs")
-    frame = read_frame(path)
+    with open_source(path, format, _FORMATS) as source:
+        where, frame = source.where, read_frame(source)
     frame.columns = frame.columns.str.strip().str.lower()
-    if missing := [name for name in _COLUMNS if name not in frame.columns]:
+    needed = _COLUMNS if judged else _COLUMNS[:2]
+    if missing := [name for name in needed if name not in frame.columns]:
+        listed = ", ".join(needed[:-1]) + f" and {needed[-1]}"
         raise ValueError(
-            f"{where} must have the columns left, right and same, found "
+            f"{where} must have the columns {listed}, found "
             f"{list_some(frame.columns)} and no {' and '.join(missing)}"
         )
     if frame.empty:
@@ -73,7 +100,7 @@ def read_pairs(
     index = np.column_stack(
         [_positions(frame[side], n_items, ids, where) for side in ("left", "right")]
     )
-    return index, _flags(frame["same"], where)
+    return index, _flags(frame["same"], where) if "same" in frame.columns else None
 
 
 def _positions(

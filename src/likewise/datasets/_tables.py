@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import difflib
-import os
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from likewise._runtime.arrays import Array, FloatingArray
-from likewise._runtime.reading import check_readable
-from likewise._runtime.text import list_some, quote, quote_path
-from likewise.datasets._arrays import read_npy, read_npz
+from likewise._runtime.text import list_some, quote
+from likewise.datasets._arrays import arrays_of_npz, read_array
+from likewise.datasets._columns import (
+    RawTable,
+    column_cells,
+    none_where_empty,
+    numeric_column,
+)
 from likewise.datasets._frames import (
     check_no_row_numbers,
-    column_of_numbers,
     column_without_gaps,
+    frame_column,
     read_frame,
 )
+from likewise.datasets._sources import Readable, open_source
 
 if TYPE_CHECKING:
     import pandas as pd
 
-TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".npz", ".npy")
 _USUAL_LABELS = ("label", "class", "target", "y")
 
 
@@ -42,26 +46,38 @@ class _Columns(NamedTuple):
 
     label: str | None
     groups: str | None
+    ids: str | None
     drop: tuple[str, ...]
-    labelled: bool
+    labelled: bool | None
+    empty_labels: bool
+
+    @property
+    def special(self) -> dict[str, str]:
+        """The columns that are named and are no features, by what they are for."""
+        named = {"label": self.label, "groups": self.groups, "ids": self.ids}
+        return {purpose: name for purpose, name in named.items() if name is not None}
 
 
 def read_table(
-    path: str | os.PathLike[str],
+    path: Readable,
     label: str | None = None,
     *,
     groups: str | None = None,
     drop: Sequence[str] = (),
     labelled: bool = True,
+    format: str | None = None,
 ) -> Table:
     """Read rows and labels from a CSV, TSV, Parquet, NPZ or NPY file.
 
     Parameters
     ----------
-    path : str or path
-        The suffix decides how it is read. The first line of a CSV file (UTF-8) holds the names of
-        the columns, separated by commas, tabs or semicolons (then with decimal commas). An NPZ
-        file holds an array ``X`` and the labels; in an NPY file the columns are called 0, 1, …
+    path : str, path or binary stream
+        The suffix decides how it is read. The first line of a CSV file holds the names of the
+        columns. Its separator (comma, semicolon, tab or bar), the sign of its decimals (a comma
+        where cells are separated by semicolons) and its encoding (UTF-8, UTF-16 or Windows-1252,
+        the last with a warning) are detected. An NPZ file holds an array ``X`` and the labels; in
+        an NPY file the columns are called 0, 1, … A stream, such as ``sys.stdin.buffer``, is read
+        to its end, and its first bytes tell its format.
     label : str, optional
         The column (in an NPZ file the array) with the labels; by default the one called label,
         class, target or y.
@@ -71,6 +87,8 @@ def read_table(
         Columns that are left out.
     labelled : bool, default=True
         With False there are no labels unless `label` names them: all columns are features.
+    format : {"csv", "tsv", "parquet", "npz", "npy"}, optional
+        How it is read, whatever its suffix.
 
     Returns
     -------
@@ -89,37 +107,86 @@ def read_table(
     >>> y.tolist()
     ['cat', 'dog']
     """
-    path = Path(path)
-    where = quote_path(path)
-    if path.suffix.lower() not in TABLE_SUFFIXES and not os.path.isdir(path):
-        found = quote(path.suffix) if path.suffix else "no suffix"
-        raise ValueError(f"{where} must end in {', '.join(TABLE_SUFFIXES)}, found {found}")
-    check_readable(path, "a table")
-    columns = _Columns(label, groups, tuple(drop), labelled)
-    match path.suffix.lower():
-        case ".npz":
-            table = _from_npz(read_npz(path), where, columns)
-        case ".npy":
-            table = _from_npy(read_npy(path), where, columns)
-        case _:
-            table = _from_frame(read_frame(path), where, columns)
-    if table.X.shape[0] == 0:
-        raise ValueError(f"{where} is empty: it has no rows")
-    if table.X.shape[1] == 0:
-        raise ValueError(f"{where} has labels but no other column to measure distances with")
+    raw = read_columns(path, label, groups=groups, drop=drop, labelled=labelled, format=format)
+    numbers = [numeric_column(name, cells, raw.where) for name, cells in raw.columns.items()]
+    return Table(np.column_stack(numbers), raw.y, tuple(raw.columns), raw.groups)
+
+
+def read_columns(
+    path: Readable,
+    label: str | None = None,
+    *,
+    groups: str | None = None,
+    ids: str | None = None,
+    drop: Sequence[str] = (),
+    labelled: bool | None = False,
+    empty_labels: bool = False,
+    format: str | None = None,
+) -> RawTable:
+    """Read a table as it is: columns of numbers and columns of text, with gaps.
+
+    `likewise.tables.TableEncoder` turns it into numbers.
+
+    Parameters
+    ----------
+    path, format
+        As of `read_table`.
+    label, groups, ids : str, optional
+        The columns (in an NPZ file the arrays) with the label, the group and the id of each row.
+    drop : sequence of str, optional
+        Columns that are left out.
+    labelled : bool or None, default=False
+        Whether a column called label, class, target or y is the label, where `label` names none;
+        with True there must be one, and with None there may be.
+    empty_labels : bool, default=False
+        Whether labels may be empty: they are None then. Else an empty label raises an error.
+
+    Returns
+    -------
+    RawTable
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from likewise.datasets import read_columns
+    >>> path = Path(tempfile.mkdtemp()) / "cats.csv"
+    >>> _ = path.write_text("name;weight;colour\\nTom;4,5;grey\\nKit;;black\\n")
+    >>> table = read_columns(path, ids="name")
+    >>> table.columns["weight"], table.columns["colour"], table.ids.tolist()
+    (array([4.5, nan]), array(['grey', 'black'], dtype=object), ['Tom', 'Kit'])
+    """
+    columns = _Columns(label, groups, ids, tuple(drop), labelled, empty_labels)
+    with open_source(path, format) as source:
+        match source.format:
+            case "npz":
+                table = _from_npz(arrays_of_npz(source.stream, source.where), source.where, columns)
+            case "npy":
+                array = read_array(source.stream, source.n_bytes, source.where)
+                table = _from_npy(array, source.where, columns)
+            case _:
+                table = _from_frame(read_frame(source), source.where, columns)
+    if not table.columns:
+        raise ValueError(f"{table.where} has labels but no other column to measure distances with")
+    if not len(table):
+        raise ValueError(f"{table.where} is empty: it has no rows")
+    if empty_labels and table.y is not None:
+        return replace(table, y=none_where_empty(table.y))
     return table
 
 
-def _from_npz(arrays: dict[str, Array], where: str, columns: _Columns) -> Table:
+def _from_npz(arrays: dict[str, Array], where: str, columns: _Columns) -> RawTable:
     if "X" not in arrays:
         raise ValueError(f"{where} must hold an array X, found {list_some(arrays) or 'none'}")
     X = arrays["X"]
     others = [name for name in arrays if name != "X"]
-    label = _choose_label(others, columns, where)
+    label = _chosen_label(others, columns, where)
     y = None if label is None else arrays[label]
     groups = None if columns.groups is None else arrays[_find(others, columns.groups, where)]
-    if X.ndim != 2 or any(part.shape != X.shape[:1] for part in (y, groups) if part is not None):
-        shapes = [str(part.shape) for part in (X, y, groups) if part is not None]
+    ids = None if columns.ids is None else arrays[_find(others, columns.ids, where)]
+    parts = [part for part in (y, groups, ids) if part is not None]
+    if X.ndim != 2 or any(part.shape != X.shape[:1] for part in parts):
+        shapes = [str(part.shape) for part in (X, *parts)]
         raise ValueError(
             f"{where} must hold X with two dimensions and one label and group for each row, "
             f"found shapes {' and '.join(shapes)}"
@@ -127,35 +194,69 @@ def _from_npz(arrays: dict[str, Array], where: str, columns: _Columns) -> Table:
     words = arrays.get("feature_names")
     named = words is not None and words.shape == X.shape[1:]
     names = list(map(str, words if words is not None and named else range(X.shape[1])))
-    left_out = [names.index(_find(names, name, where)) for name in columns.drop]
-    X = _as_floating(np.delete(X, left_out, axis=1) if left_out else X, where)
-    return Table(X, y, tuple(np.delete(names, left_out).tolist()), groups)
+    left_out = {_find(names, name, where) for name in columns.drop}
+    X = _as_floating(X, where)
+    kept = {name: X[:, i] for i, name in enumerate(names) if name not in left_out}
+    return RawTable(kept, y, groups, ids, where)
 
 
-def _from_npy(cells: Array, where: str, columns: _Columns) -> Table:
+def _from_npy(cells: Array, where: str, columns: _Columns) -> RawTable:
     if cells.ndim != 2:
         raise ValueError(f"{where} must hold an array of two dimensions, found {cells.ndim}")
-    names = [str(column) for column in range(cells.shape[1])]
-    label, groups, features = _assign(names, columns, where)
-    X = _as_floating(cells[:, [int(name) for name in features]], where)
-    grouped = None if groups is None else cells[:, int(groups)]
-    y = None if label is None else cells[:, int(label)]
-    return Table(X, y, tuple(features), grouped)
+    X = _as_floating(cells, where)
+    by_name = {str(column): X[:, column] for column in range(X.shape[1])}
+    special, features = _assign(list(by_name), columns, where)
+    return _raw_table(by_name, special, features, where)
 
 
-def _assign(
-    names: list[str], columns: _Columns, where: str
-) -> tuple[str | None, str | None, list[str]]:
-    """Return the columns with labels and with groups, and those that are features."""
+def _from_frame(frame: pd.DataFrame, where: str, columns: _Columns) -> RawTable:
+    special, features = _assign(list(frame.columns), columns, where)
+    check_no_row_numbers(frame[features], where)
+    titles = {"label": "label", "groups": "group", "ids": "id"}
+    by_name = {
+        name: frame[name].to_numpy()
+        if purpose == "label" and columns.empty_labels
+        else column_without_gaps(frame[name], titles[purpose], where)
+        for purpose, name in special.items()
+    }
+    for name in features:
+        try:
+            by_name[name] = column_cells(frame_column(frame[name]))
+        except TypeError as error:  # lists, bytes and the like, in a Parquet file
+            raise ValueError(f"column {quote(name)} of {where}: {error}") from None
+    return _raw_table(by_name, special, features, where)
+
+
+def _raw_table(
+    cells: Mapping[str, Array], special: dict[str, str], features: list[str], where: str
+) -> RawTable:
+    parts = {purpose: cells[name] for purpose, name in special.items()}
+    return RawTable(
+        {name: cells[name] for name in features},
+        parts.get("label"),
+        parts.get("groups"),
+        parts.get("ids"),
+        where,
+    )
+
+
+def _assign(names: list[str], columns: _Columns, where: str) -> tuple[dict[str, str], list[str]]:
+    """Return the columns with labels, groups and ids, and those that are features."""
     dropped = {_find(names, name, where) for name in columns.drop}
-    label = _choose_label(names, columns, where)
-    groups = None if columns.groups is None else _find(names, columns.groups, where)
-    if label in dropped or groups in dropped:
-        name = label if label in dropped else groups
-        raise ValueError(f"column {quote(name)} of {where} cannot be both dropped and used")
-    if label is not None and label == groups:
-        raise ValueError(f"column {quote(label)} of {where} cannot be both label and groups")
-    return label, groups, [name for name in names if name not in dropped | {label, groups}]
+    label = _chosen_label(names, columns, where)
+    special = {purpose: _find(names, name, where) for purpose, name in columns.special.items()}
+    if label is not None:
+        special["label"] = label
+    used: dict[str, str] = {}
+    for purpose, name in sorted(special.items(), reverse=True):
+        if name in dropped:
+            raise ValueError(f"column {quote(name)} of {where} cannot be both dropped and used")
+        if name in used:
+            raise ValueError(
+                f"column {quote(name)} of {where} cannot be both {used[name]} and {purpose}"
+            )
+        used[name] = purpose
+    return special, [name for name in names if name not in dropped | set(used)]
 
 
 def _as_floating(X: Array, where: str) -> FloatingArray:
@@ -164,29 +265,27 @@ def _as_floating(X: Array, where: str) -> FloatingArray:
     return X.astype(np.result_type(X.dtype, np.float32), copy=False)
 
 
-def _from_frame(frame: pd.DataFrame, where: str, columns: _Columns) -> Table:
-    label, groups, features = _assign(list(frame.columns), columns, where)
-    check_no_row_numbers(frame[features], where)
-    numbers = [column_of_numbers(frame[name], where) for name in features]
-    X = np.column_stack(numbers) if numbers else np.empty((len(frame), 0))
-    y = None if label is None else column_without_gaps(frame[label], "label", where)
-    grouped = None if groups is None else column_without_gaps(frame[groups], "group", where)
-    return Table(X, y, tuple(features), grouped)
+def _chosen_label(names: list[str], columns: _Columns, where: str) -> str | None:
+    if columns.label is None and not columns.labelled:
+        return None if columns.labelled is False else _usual_label(names)
+    return choose_label(names, columns.label, where)
 
 
-def _choose_label(names: list[str], columns: _Columns, where: str) -> str | None:
-    if columns.label is not None:
-        return _find(names, columns.label, where)
-    if not columns.labelled:
-        return None
-    by_usual_name = {name.lower(): name for name in names}
-    for usual in _USUAL_LABELS:
-        if usual in by_usual_name:
-            return by_usual_name[usual]
+def choose_label(names: list[str], label: str | None, where: str) -> str:
+    """Return the column of the labels: the one called `label`, or one with a usual name."""
+    if label is not None:
+        return _find(names, label, where)
+    if (usual := _usual_label(names)) is not None:
+        return usual
     raise ValueError(
         f"{where} has no column called {', '.join(_USUAL_LABELS)}: say (--label) which of its "
         f"columns is the label: {list_some(names)}{_header_hint(names)}"
     )
+
+
+def _usual_label(names: list[str]) -> str | None:
+    by_usual_name = {name.lower(): name for name in names}
+    return next((by_usual_name[usual] for usual in _USUAL_LABELS if usual in by_usual_name), None)
 
 
 def _find(names: list[str], name: str, where: str) -> str:

@@ -2,7 +2,10 @@
 
 from likewise.evaluation.clusters import ClusterScores, b_cubed_scores, pairwise_scores
 from likewise.evaluation.comparison import compare
+from likewise.evaluation.cost import estimate_compare
+from likewise.evaluation.first_ranking import Ranking, first_ranking
 from likewise.evaluation.knn_error import KNNError, knn_error, leave_one_out_error
+from likewise.evaluation.neighbor_changes import NeighborChanges, neighbor_changes
 from likewise.evaluation.pair_comparison import compare_pairs
 from likewise.evaluation.pair_results import PairComparison, PairMethodResult
 from likewise.evaluation.pair_task import PairTask
@@ -58,6 +61,7 @@ __all__ = [
     "KNNError",
     "Leakage",
     "MethodResult",
+    "NeighborChanges",
     "PairComparison",
     "PairMethodResult",
     "PairScorer",
@@ -65,6 +69,7 @@ __all__ = [
     "PairTask",
     "PredictiveError",
     "RankTest",
+    "Ranking",
     "RetrievalScore",
     "SignFlipTest",
     "VerificationBand",
@@ -77,6 +82,8 @@ __all__ = [
     "critical_difference",
     "effective_dimension",
     "error_rates",
+    "estimate_compare",
+    "first_ranking",
     "friedman_holm",
     "friedman_test",
     "holm_correction",
@@ -88,6 +95,7 @@ __all__ = [
     "mean_average_precision",
     "mrr",
     "ndcg",
+    "neighbor_changes",
     "nemenyi_test",
     "pair_scorer",
     "pairs_needed",

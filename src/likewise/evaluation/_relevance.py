@@ -10,9 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from likewise._runtime.arrays import Array, IndexArray
+from likewise._runtime.row_numbers import as_integers
 from likewise._runtime.sparse import check_sparse_structure
 from likewise._runtime.text import quote
-from likewise._runtime.validation import as_integers
 
 
 class Relevance(Protocol):

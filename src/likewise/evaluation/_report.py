@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, ClassVar
 
 from sklearn.base import clone
@@ -12,15 +12,45 @@ from sklearn.base import clone
 from likewise._runtime.text import list_some
 
 
-class Report:
-    """The table, the notes on methods and the plain form of a comparison.
+@dataclass(frozen=True)
+class MethodRow:
+    """What the row of a method has in every comparison; a subclass adds the numbers."""
 
-    A subclass is a dataclass with `rows`, whose entries have `name`, `title`, `failed`, `warned`,
-    `n_warned`, `cells` (as text, one for each of `headings`) and `loss` (of which less is better).
-    """
+    name: str
+    call: str = ""
+    title: str = ""
+    difference: float = math.nan
+    interval: tuple[float, float] = (math.nan, math.nan)
+    fit_seconds: float = math.nan
+    rank: int | None = None
+    failed: str | None = None
+    warned: str | None = None
+    n_warned: int = 0
+
+    @property
+    def loss(self) -> float:
+        """A number of which less is better."""
+        raise NotImplementedError
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The numbers as text, in the order of the headings of the table."""
+        if self.failed is not None:
+            return ("failed", "", "", "", "")
+        return self._numbers()
+
+    def _numbers(self) -> tuple[str, ...]:
+        raise NotImplementedError
+
+
+class Report:
+    """The table, the notes on methods and the plain form of a comparison, a dataclass."""
 
     headings: ClassVar[tuple[str, ...]]
     rows: tuple[Any, ...]
+    n_repeats: int
+    n_folds: int
+    standardized: bool
     recommended: str | None
     verdict: str
     estimators: Mapping[str, Any]
@@ -37,8 +67,12 @@ class Report:
 
     @property
     def n_fits(self) -> int:
-        """How often each method was fitted."""
-        raise NotImplementedError
+        """How often each method was fitted: once for each fold, or split."""
+        return self.n_repeats * self.n_folds
+
+    @property
+    def _scaling(self) -> str:
+        return "standardised on each training part" if self.standardized else "raw"
 
     def best_estimator(self) -> Any:
         """Return the recommended estimator, unfitted, as it was tried.

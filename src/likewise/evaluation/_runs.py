@@ -28,6 +28,18 @@ class Numbered(Protocol):
 
 Fold = TypeVar("Fold", bound=Numbered)
 Trial = TypeVar("Trial")
+_Fold = TypeVar("_Fold", contravariant=True)
+_Trial = TypeVar("_Trial")
+
+
+class Kept(Protocol[_Fold, _Trial]):
+    """Trials that survive the process."""
+
+    def find(self, name: str, fold: _Fold) -> _Trial | str | None:
+        """Return a trial that is done, why it failed, or None."""
+
+    def keep(self, name: str, fold: _Fold, done: _Trial | str) -> None:
+        """Write a trial, or why it failed."""
 
 
 def run_methods(
@@ -36,6 +48,7 @@ def run_methods(
     n_folds: int,
     attempt: Callable[[Any, Fold], Trial],
     progress: Progress | None,
+    kept: Kept[Fold, Trial] | None = None,
 ) -> tuple[dict[str, list[Trial]], dict[str, str]]:
     """Return the trials of each method, fold by fold, and why methods failed.
 
@@ -48,6 +61,8 @@ def run_methods(
     attempt : callable
         Fits a copy of an estimator to a fold, and returns what it gave.
     progress : callable or None
+    kept : object or None
+        Has the trials that were done before, and gets those that are done.
     """
     steps = _Steps(progress, n_folds * len(estimators))
     trials: dict[str, list[Trial]] = {name: [] for name in estimators}
@@ -57,11 +72,19 @@ def run_methods(
             for name, estimator in estimators.items():
                 steps.begin(f"{name}, fold {fold.number + 1}, repeat {fold.repeat + 1}")
                 if name not in failures:
-                    try:
-                        trials[name].append(attempt(clone(estimator), fold))
-                    except Exception as error:  # noqa: BLE001 - whatever it was, the others go on
-                        failures[name] = one_line(f"{type(error).__name__}: {error}")
-                check_interrupts()
+                    done = None if kept is None else kept.find(name, fold)
+                    if done is None:
+                        try:
+                            done = attempt(clone(estimator), fold)
+                        except Exception as error:  # noqa: BLE001 - the others go on
+                            done = one_line(f"{type(error).__name__}: {error}")
+                        check_interrupts()
+                        if kept is not None:
+                            kept.keep(name, fold, done)
+                    if isinstance(done, str):
+                        failures[name] = done
+                    else:
+                        trials[name].append(done)
                 steps.end()
     return trials, failures
 

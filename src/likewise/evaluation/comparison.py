@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +15,7 @@ from numpy.typing import ArrayLike
 from likewise._runtime.arrays import FloatArray
 from likewise._runtime.validation import TableLike
 from likewise.evaluation._checks import N_FOLDS, Problem, check_problem, choose_methods
+from likewise.evaluation._kept_trials import KeptTrials
 from likewise.evaluation._runs import Progress, run_methods
 from likewise.evaluation._trials import Trial, empty_row, make_folds, summarize, try_method
 from likewise.evaluation.results import Comparison, MethodResult
@@ -40,6 +44,7 @@ def compare(
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
+    journal: str | os.PathLike[str] | None = None,
 ) -> Comparison:
     """Compare metrics by their nearest neighbours and by verification, on held-out rows.
 
@@ -78,6 +83,9 @@ def compare(
         Threads of the neighbour search; all cores by default.
     progress : callable, optional
         Called with the fits done, the fits in all, and what is running now.
+    journal : str or path, optional
+        A file for finished fits: a comparison that was interrupted or killed continues after them
+        when it is called again with the same data, methods and settings, to the same result.
 
     Returns
     -------
@@ -103,13 +111,24 @@ def compare(
         n_pairs=n_pairs,
         random_state=random_state,
     )
-    trials, failures = run_methods(
-        estimators,
-        make_folds(problem, standardize=standardize, n_pairs=n_pairs, random_state=random_state),
-        n_repeats * N_FOLDS,
-        lambda estimator, fold: try_method(estimator, fold, n_neighbors, n_jobs),
-        progress,
-    )
+    settings: dict[str, Any] = {
+        "standardize": standardize,
+        "n_pairs": n_pairs,
+        "random_state": random_state,
+    }
+    with ExitStack() as stack:
+        kept = None
+        if journal is not None:
+            all_settings = settings | {"n_neighbors": n_neighbors}
+            kept = stack.enter_context(KeptTrials(Path(journal), problem, estimators, all_settings))
+        trials, failures = run_methods(
+            estimators,
+            make_folds(problem, **settings),
+            n_repeats * N_FOLDS,
+            lambda estimator, fold: try_method(estimator, fold, n_neighbors, n_jobs),
+            progress,
+            kept,
+        )
     rows = {
         name: empty_row(name, estimators[name], failures[name])
         if name in failures

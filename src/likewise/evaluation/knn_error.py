@@ -94,8 +94,8 @@ def knn_error(
     ...           n_neighbors=1).error
     0.0
     """
-    train, labels = _rows_and_labels(X_train, y_train, "train", metric)
-    test, truth = _rows_and_labels(X_test, y_test, "test", metric)
+    train, labels = rows_and_labels(X_train, y_train, "train", metric, "knn_error")
+    test, truth = rows_and_labels(X_test, y_test, "test", metric, "knn_error")
     ks = _numbers_of_neighbors("knn_error", len(train), n_neighbors, max_neighbors, balanced, ties)
     if train.shape[1] != test.shape[1]:
         raise ValueError(
@@ -147,7 +147,7 @@ def leave_one_out_error(
     >>> leave_one_out_error([[0.0], [1.0], [4.0], [6.0], [9.0]], list("aaabb"), n_neighbors=1).error
     0.4
     """
-    rows, labels = _rows_and_labels(X, y, None, metric)
+    rows, labels = rows_and_labels(X, y, None, metric, "leave_one_out_error")
     if len(rows) < 2:
         raise ValueError("X has one row, but to leave one out there must be at least two.")
     ks = _numbers_of_neighbors(
@@ -174,12 +174,12 @@ def _best(ks: IndexArray, errors: FloatArray) -> KNNError:
     return KNNError(float(errors[best]), int(ks[best]), errors)
 
 
-def _rows_and_labels(
-    X: ArrayLike, y: ArrayLike, part: str | None, metric: Any
+def rows_and_labels(
+    X: ArrayLike, y: ArrayLike, part: str | None, metric: Any, owner: str
 ) -> tuple[Array, Array]:
+    """Return rows, after the metric's `transform` if there is one, and their labels."""
     X_name, y_name = ("X", "y") if part is None else (f"X_{part}", f"y_{part}")
     if metric is not None:
-        owner = "leave_one_out_error" if part is None else "knn_error"
         transforms = has_method("transform", "a fitted transformer")
         check_parameters(owner, {"metric": metric}, {"metric": transforms})
         X = metric.transform(X)

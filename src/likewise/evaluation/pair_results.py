@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from likewise._runtime.validation import pluralize
-from likewise.evaluation._report import Report, notes_on_table
-from likewise.statistics.error_rates import FEW_DEGREES_OF_FREEDOM
+from likewise.evaluation._report import MethodRow, Report, notes_on_table
+from likewise.statistics.dyadic import FEW_DEGREES_OF_FREEDOM
 
 FMRS = (0.01, 0.001)
 
@@ -18,7 +18,7 @@ _NONE: Interval = (math.nan, math.nan)
 
 
 @dataclass(frozen=True)
-class PairMethodResult:
+class PairMethodResult(MethodRow):
     """One method's row of a comparison on pairs; its numbers are NaN where it failed.
 
     Intervals are two-sided, of 95 % confidence, for draws of items.
@@ -57,34 +57,20 @@ class PairMethodResult:
         Number of fits that warned.
     """
 
-    name: str
-    call: str = ""
-    title: str = ""
     auc: float = math.nan
     auc_interval: Interval = _NONE
     eer: float = math.nan
     eer_interval: Interval = _NONE
     fnmr: tuple[float, ...] = (math.nan,) * len(FMRS)
     fnmr_intervals: tuple[Interval, ...] = (_NONE,) * len(FMRS)
-    difference: float = math.nan
-    interval: Interval = _NONE
     degrees_of_freedom: float = math.nan
-    fit_seconds: float = math.nan
-    rank: int | None = None
-    failed: str | None = None
-    warned: str | None = None
-    n_warned: int = 0
 
     @property
     def loss(self) -> float:
         """1 - AUC: less is better."""
         return 1 - self.auc
 
-    @property
-    def cells(self) -> tuple[str, ...]:
-        """The numbers as text, in the order of the headings of the table."""
-        if self.failed is not None:
-            return ("failed", "", "", "", "")
+    def _numbers(self) -> tuple[str, ...]:
         return (
             _with_interval(self.auc, self.auc_interval),
             _with_interval(self.eer, self.eer_interval),
@@ -163,18 +149,12 @@ class PairComparison(Report):
     estimators: Mapping[str, Any] = field(repr=False, compare=False, default_factory=dict)
 
     @property
-    def n_fits(self) -> int:
-        """How often each method was fitted: once for each split."""
-        return self.n_repeats * self.n_folds
-
-    @property
     def caption(self) -> str:
         """Say how the numbers were obtained."""
-        features = "standardised on each training part" if self.standardized else "raw"
         groups = "" if self.n_groups is None else f" of {self.n_groups} subjects"
         return (
             f"{pluralize(self.n_items, 'item')}{groups}, "
-            f"{pluralize(self.n_features, 'feature')} ({features}), {self.n_same} same and "
+            f"{pluralize(self.n_features, 'feature')} ({self._scaling}), {self.n_same} same and "
             f"{self.n_different} different pairs; rates of test pairs with 95% intervals, "
             f"{self.n_repeats}×{self.n_folds} splits with no {self._unit} in both parts"
         )

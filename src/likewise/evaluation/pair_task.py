@@ -9,12 +9,13 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from likewise._runtime.arrays import Array, BoolArray, FloatArray, IndexArray
-from likewise._runtime.validation import check_row_numbers, check_same_flags
+from likewise._runtime.row_numbers import check_row_numbers, check_same_flags
+from likewise._runtime.sklearn_bases import BaseEstimator, ClassifierMixin
 from likewise.evaluation._pair_distances import pair_distances
 from likewise.statistics import verification_curve
 from likewise.statistics._pair_units import check_groups
@@ -34,7 +35,7 @@ def _estimator_has(method: str, missing: str) -> Callable[[PairTask], bool]:
     return check
 
 
-class PairTask(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class PairTask(ClassifierMixin, BaseEstimator):
     """Lets `cross_validate` and `GridSearchCV` work on pairs: its X is their row numbers.
 
     scikit-learn splits the rows of X and calls `fit(X, y)`. Here X are pairs of row numbers into a
@@ -74,6 +75,9 @@ class PairTask(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     >>> search.best_params_, bool(search.best_score_ > 0.9)
     ({'estimator__shrinkage': 0.5}, True)
     """
+
+    estimator_: Any
+    classes_: BoolArray
 
     def __init__(self, estimator: Any, X: Any, *, groups: ArrayLike | None = None) -> None:
         self.estimator = estimator
@@ -167,7 +171,7 @@ class PairTask(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         first, second = self._sides(pairs)
         return np.asarray(self.estimator_.predict_proba_pairs(first, second))
 
-    def score(self, pairs: ArrayLike, same: ArrayLike) -> float:
+    def score(self, pairs: ArrayLike, same: ArrayLike) -> float:  # type: ignore[override]
         """Return the area under the ROC curve of the distances.
 
         Parameters

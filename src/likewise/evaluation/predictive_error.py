@@ -10,13 +10,12 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from likewise._runtime.arrays import FloatArray, IndexArray
+from likewise._runtime.row_numbers import check_row_numbers, check_same_flags
 from likewise._runtime.validation import (
     TableLike,
     at_least,
     check_parameters,
-    check_row_numbers,
     check_rows,
-    check_same_flags,
     either,
     none,
 )

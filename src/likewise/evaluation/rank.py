@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from likewise.metric import count_directions
+
 
 def effective_dimension(metric: Any, threshold: float = 1e-6) -> int:
     """Return the number of directions that matter to a metric.
@@ -38,12 +40,4 @@ def effective_dimension(metric: Any, threshold: float = 1e-6) -> int:
             f"metric has components of shape {components.shape}, "
             "but they must be a matrix of finite numbers."
         )
-    largest = np.abs(components).max(initial=0.0)
-    if largest == 0:
-        return 0
-    # LLᵀ and LᵀL share their non-zero eigenvalues, so the smaller one will do, and eigenvalues
-    # come several times faster than singular values. Scaled first: squares could overflow.
-    scaled = components / largest
-    wide = scaled.shape[0] <= scaled.shape[1]
-    eigenvalues = np.linalg.eigvalsh(scaled @ scaled.T if wide else scaled.T @ scaled)
-    return int(np.count_nonzero(eigenvalues > threshold * eigenvalues[-1]))
+    return count_directions(components, threshold)

@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Literal
 
 from likewise._runtime.text import list_some
 from likewise._runtime.validation import pluralize
-from likewise.evaluation._report import Report, notes_on_table, percent
+from likewise.evaluation._report import MethodRow, Report, notes_on_table, percent
 
 
 @dataclass(frozen=True)
-class MethodResult:
+class MethodResult(MethodRow):
     """One method's row of a comparison; its numbers are NaN and None where it failed.
 
     Attributes
@@ -47,32 +47,18 @@ class MethodResult:
         Number of fits that warned.
     """
 
-    name: str
-    call: str = ""
-    title: str = ""
     error: float = math.nan
     spread: float = math.nan
     eer: float = math.nan
-    fit_seconds: float = math.nan
-    rank: int | None = None
-    difference: float = math.nan
-    interval: tuple[float, float] = (math.nan, math.nan)
     errors: tuple[float, ...] = ()
     eers: tuple[float, ...] = ()
-    failed: str | None = None
-    warned: str | None = None
-    n_warned: int = 0
 
     @property
     def loss(self) -> float:
         """The error: less is better."""
         return self.error
 
-    @property
-    def cells(self) -> tuple[str, ...]:
-        """The numbers as text, in the order of the headings of the table."""
-        if self.failed is not None:
-            return ("failed", "", "", "", "")
+    def _numbers(self) -> tuple[str, ...]:
         rates = (percent(rate) for rate in (self.error, self.spread, self.eer))
         return (*rates, f"{self.fit_seconds:.3f}", "–" if self.rank is None else str(self.rank))
 
@@ -141,20 +127,14 @@ class Comparison(Report):
     estimators: Mapping[str, Any] = field(repr=False, compare=False, default_factory=dict)
 
     @property
-    def n_fits(self) -> int:
-        """How often each method was fitted: once for each fold."""
-        return self.n_repeats * self.n_folds
-
-    @property
     def caption(self) -> str:
         """Say how the numbers were obtained."""
-        features = "standardised on each training part" if self.standardized else "raw"
         groups = "" if self.n_groups is None else f", {self.n_groups} groups kept together"
         return (
             f"{pluralize(self.n_samples, 'row')}, {pluralize(self.n_features, 'feature')} "
-            f"({features}), {self.n_classes} classes{groups}; {self.n_neighbors}-NN test error "
-            f"and its spread over {self.n_repeats}×{self.n_folds} stratified folds; EER of pairs "
-            "of test rows"
+            f"({self._scaling}), {self.n_classes} classes{groups}; {self.n_neighbors}-NN test "
+            f"error and its spread over {self.n_repeats}×{self.n_folds} stratified folds; EER of "
+            "pairs of test rows"
         )
 
     def _notes_on_data(self) -> list[str]:

@@ -102,26 +102,15 @@ def recall_at_k(
     Parameters
     ----------
     X : array-like of shape (n_queries, n_features)
-        The queries. Without `corpus` each row is searched for among all others.
+        The queries.
     y : array-like of shape (n_queries,), optional
-        Labels: the relevant rows have the label of the query. Either `y` or `relevant` is needed.
+        Labels: the relevant rows have the label of the query.
     k : int, default=10
         How many nearest rows count.
-    corpus : array-like of shape (n_corpus, n_features), optional
-        The rows that are searched.
-    corpus_y : array-like of shape (n_corpus,), optional
-        Their labels.
-    relevant : list of array-like of int, or sparse matrix, optional
-        The rows of the corpus (or of X) that are relevant to each query; or a sparse matrix of
-        shape (n_queries, n_corpus) whose entries are not zero there.
-    metric : fitted transformer, optional
-        Distances are taken after its `transform`; without one, between the rows as given.
-    distance : {"euclidean", "cosine"}, default="euclidean"
-        Equal distances are in the order of the rows.
-    confidence : float, default=0.95
-        Of the interval.
-    n_jobs : int, optional
-        Threads; all cores by default.
+    corpus, corpus_y, relevant : optional
+        Where is searched, and what is relevant, as for `precision_at_k`.
+    metric, distance, confidence, n_jobs : optional
+        As for `precision_at_k`.
 
     Returns
     -------
@@ -170,26 +159,15 @@ def mrr(
     Parameters
     ----------
     X : array-like of shape (n_queries, n_features)
-        The queries. Without `corpus` each row is searched for among all others.
+        The queries.
     y : array-like of shape (n_queries,), optional
-        Labels: the relevant rows have the label of the query. Either `y` or `relevant` is needed.
+        Labels: the relevant rows have the label of the query.
     k : int, optional
         How many nearest rows count; all by default.
-    corpus : array-like of shape (n_corpus, n_features), optional
-        The rows that are searched.
-    corpus_y : array-like of shape (n_corpus,), optional
-        Their labels.
-    relevant : list of array-like of int, or sparse matrix, optional
-        The rows of the corpus (or of X) that are relevant to each query; or a sparse matrix of
-        shape (n_queries, n_corpus) whose entries are not zero there.
-    metric : fitted transformer, optional
-        Distances are taken after its `transform`; without one, between the rows as given.
-    distance : {"euclidean", "cosine"}, default="euclidean"
-        Equal distances are in the order of the rows.
-    confidence : float, default=0.95
-        Of the interval.
-    n_jobs : int, optional
-        Threads; all cores by default.
+    corpus, corpus_y, relevant : optional
+        Where is searched, and what is relevant, as for `precision_at_k`.
+    metric, distance, confidence, n_jobs : optional
+        As for `precision_at_k`.
 
     Returns
     -------
@@ -239,26 +217,15 @@ def mean_average_precision(
     Parameters
     ----------
     X : array-like of shape (n_queries, n_features)
-        The queries. Without `corpus` each row is searched for among all others.
+        The queries.
     y : array-like of shape (n_queries,), optional
-        Labels: the relevant rows have the label of the query. Either `y` or `relevant` is needed.
+        Labels: the relevant rows have the label of the query.
     k : int, optional
         How many nearest rows count; all by default.
-    corpus : array-like of shape (n_corpus, n_features), optional
-        The rows that are searched.
-    corpus_y : array-like of shape (n_corpus,), optional
-        Their labels.
-    relevant : list of array-like of int, or sparse matrix, optional
-        The rows of the corpus (or of X) that are relevant to each query; or a sparse matrix of
-        shape (n_queries, n_corpus) whose entries are not zero there.
-    metric : fitted transformer, optional
-        Distances are taken after its `transform`; without one, between the rows as given.
-    distance : {"euclidean", "cosine"}, default="euclidean"
-        Equal distances are in the order of the rows.
-    confidence : float, default=0.95
-        Of the interval.
-    n_jobs : int, optional
-        Threads; all cores by default.
+    corpus, corpus_y, relevant : optional
+        Where is searched, and what is relevant, as for `precision_at_k`.
+    metric, distance, confidence, n_jobs : optional
+        As for `precision_at_k`.
 
     Returns
     -------
@@ -308,26 +275,16 @@ def ndcg(
     Parameters
     ----------
     X : array-like of shape (n_queries, n_features)
-        The queries. Without `corpus` each row is searched for among all others.
+        The queries.
     y : array-like of shape (n_queries,), optional
-        Labels: the relevant rows have the label of the query. Either `y` or `relevant` is needed.
+        Labels: the relevant rows have the label of the query.
     k : int, optional
         How many nearest rows count; all by default.
-    corpus : array-like of shape (n_corpus, n_features), optional
-        The rows that are searched.
-    corpus_y : array-like of shape (n_corpus,), optional
-        Their labels.
-    relevant : list of array-like of int, or sparse matrix, optional
-        The rows of the corpus (or of X) that are relevant to each query; or a sparse matrix of
-        shape (n_queries, n_corpus) of gains, 0 where a row is not relevant.
-    metric : fitted transformer, optional
-        Distances are taken after its `transform`; without one, between the rows as given.
-    distance : {"euclidean", "cosine"}, default="euclidean"
-        Equal distances are in the order of the rows.
-    confidence : float, default=0.95
-        Of the interval.
-    n_jobs : int, optional
-        Threads; all cores by default.
+    corpus, corpus_y, relevant : optional
+        Where is searched, and what is relevant, as for `precision_at_k`; the entries of a sparse
+        matrix are gains.
+    metric, distance, confidence, n_jobs : optional
+        As for `precision_at_k`.
 
     Returns
     -------

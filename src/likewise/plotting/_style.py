@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from likewise.base.pair_explanation import short_name
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -15,7 +17,16 @@ INK, MUTED, ACCENT = "#20303f", "#5b6b7a", "#1f4e79"
 # since it is hardly visible on white.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 
+# The same for points of classes; grey instead of black, which is hardly visible on a dark page.
+POINT_COLORS = (*COLORS[:6], "#7f8c99")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+
 FONT_SIZE, SMALL_FONT_SIZE = 10.0, 8.0
+
+
+def point_color(place: int) -> str:
+    """Return the colour of a class by its place; they repeat after the last one."""
+    return POINT_COLORS[place % len(POINT_COLORS)]
 
 
 def require_matplotlib() -> None:
@@ -28,6 +39,16 @@ def require_matplotlib() -> None:
         ) from error
 
 
+def visible(text: str) -> str:
+    """Return text that matplotlib shows as it is, without reading formulas between dollar signs."""
+    return text.replace("$", r"\$")
+
+
+def label_text(name: object) -> str:
+    """Return the name of a class, a feature or a method as a label: in one line and short."""
+    return visible(short_name(str(name)))
+
+
 @contextmanager
 def style() -> Iterator[None]:
     """Draw what is drawn inside in the common look; the user's settings stay as they are."""
@@ -36,6 +57,7 @@ def style() -> Iterator[None]:
     from cycler import cycler
 
     settings: dict[Any, Any] = {
+        "axes.axisbelow": True,
         "axes.edgecolor": MUTED,
         "axes.grid": True,
         "axes.labelcolor": INK,

@@ -6,13 +6,14 @@ import math
 from typing import TYPE_CHECKING
 
 from likewise._runtime.validation import at_least, check_parameters, pluralize
-from likewise.base.pair_explanation import PairExplanation, short_name
+from likewise.base.pair_explanation import PairExplanation
 from likewise.plotting._style import (
     COLORS,
     INK,
     MUTED,
     SMALL_FONT_SIZE,
     axes_or_new,
+    label_text,
     style,
 )
 
@@ -65,7 +66,7 @@ def pair_explanation_diagram(
             "needed."
         )
     shown = explanation.largest_features(n_features)
-    names = [short_name(explanation.feature_names[i]) for i in shown]
+    names = [label_text(explanation.feature_names[i]) for i in shown]
     parts = explanation.feature_contributions[shown].tolist()
     factors = [math.nan] * len(parts)
     if explanation.factors is not None:

@@ -18,8 +18,9 @@ from likewise.plotting._style import (
     SMALL_FONT_SIZE,
     axes_or_new,
     style,
+    visible,
 )
-from likewise.statistics import critical_difference
+from likewise.statistics import critical_difference as nemenyi_difference
 from likewise.statistics.ranks import check_average_ranks
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ _AXIS = 4.5
 _BAR = 0.4
 
 
-def critical_difference_diagram(
+def critical_difference(
     ranks: ArrayLike,
     names: Sequence[str],
     n_datasets: int,
@@ -72,20 +73,18 @@ def critical_difference_diagram(
 
     Examples
     --------
-    >>> from likewise.plotting import critical_difference_diagram
-    >>> ax = critical_difference_diagram(
+    >>> from likewise.plotting import critical_difference
+    >>> ax = critical_difference(
     ...     [3.143, 2.000, 2.893, 1.964], ["C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf"], 14, alpha=0.1
     ... )
     >>> ax.figure.savefig("ranks.svg")  # doctest: +SKIP
     """
-    check_parameters(
-        "critical_difference_diagram", {"alpha": alpha}, {"alpha": strictly_between(0, 1)}
-    )
+    check_parameters("critical_difference", {"alpha": alpha}, {"alpha": strictly_between(0, 1)})
     values = check_average_ranks(ranks)
     n_methods = len(values)
     if len(names) != n_methods:
         raise ValueError(f"names has {len(names)} entries, but there are {n_methods} ranks.")
-    difference = critical_difference(n_methods, n_datasets, alpha=alpha)
+    difference = nemenyi_difference(n_methods, n_datasets, alpha=alpha)
     if p_values is None:
         alike = np.abs(values[:, None] - values) < difference
     else:
@@ -117,7 +116,7 @@ def critical_difference_diagram(
             line = place if at_left else n_methods - 1 - place
             _draw_method(
                 ax,
-                str(names[method]),
+                visible(str(names[method])),
                 values[place],
                 first_name + line,
                 left if at_left else right,

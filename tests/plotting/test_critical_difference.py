@@ -7,7 +7,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from likewise.plotting import critical_difference_diagram
+from likewise import plotting
+from likewise.plotting import critical_difference
 from likewise.statistics import average_ranks, holm_test, nemenyi_test
 
 DEMSAR = ([3.143, 2.000, 2.893, 1.964], ["C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf"], 14)
@@ -40,13 +41,20 @@ def cliques(ranks, p_values, alpha):
 
 def test_demsar_figure():
     """At 0.1 C4.5 differs from C4.5+m and C4.5+m+cf; C4.5+cf belongs to both groups."""
-    ax = critical_difference_diagram(*DEMSAR, alpha=0.1)
+    ax = critical_difference(*DEMSAR, alpha=0.1)
     np.testing.assert_allclose(drawn_bars(ax), [(1.964, 2.893), (2.893, 3.143)], atol=0.05)
     assert "critical difference 1.12, α = 0.1" in {text.get_text() for text in ax.texts}
     (difference,) = (line.get_xdata() for line in ax.lines if line.get_gid() == "difference")
     assert np.ptp(difference) == pytest.approx(1.12, abs=5e-3)
-    one_bar = critical_difference_diagram(*DEMSAR, alpha=0.05)
+    one_bar = critical_difference(*DEMSAR, alpha=0.05)
     np.testing.assert_allclose(drawn_bars(one_bar), [(1.964, 3.143)], atol=0.05)
+
+
+def test_the_old_name():
+    with pytest.warns(FutureWarning, match="^critical_difference_diagram is now called"):
+        ax = plotting.critical_difference_diagram(*DEMSAR, alpha=0.1)
+    assert drawn_bars(ax) == drawn_bars(critical_difference(*DEMSAR, alpha=0.1))
+    assert "critical_difference_diagram" not in plotting.__all__
 
 
 @pytest.mark.parametrize("k", [2, 3, 6, 9])
@@ -58,7 +66,7 @@ def test_bars_join_the_maximal_sets_of_methods_that_do_not_differ(k, seed, test)
     p_values = test(ranks, 15)
     given = None if test is nemenyi_test else p_values
     names = [f"m{i}" for i in range(k)]
-    bars = drawn_bars(critical_difference_diagram(ranks, names, 15, p_values=given))
+    bars = drawn_bars(critical_difference(ranks, names, 15, p_values=given))
     expected = cliques(ranks, p_values, 0.05)
     assert len(bars) == len(expected)
     if bars:
@@ -70,7 +78,7 @@ def test_names_and_numbers_do_not_overlap_and_stay_in_the_figure(k):
     rng = np.random.default_rng(k)
     ranks = average_ranks(rng.normal(size=(20, k)) + np.arange(k) / 4)
     names = [f"a method with a long name {i}" if i % 3 else f"LMNN {i}" for i in range(k)]
-    ax = critical_difference_diagram(ranks, names, 20)
+    ax = critical_difference(ranks, names, 20)
     ax.figure.canvas.draw()
     boxes = [text.get_window_extent() for text in ax.texts]
     assert not [1 for a, b in itertools.combinations(boxes, 2) if a.overlaps(b)]
@@ -81,7 +89,7 @@ def test_names_and_numbers_do_not_overlap_and_stay_in_the_figure(k):
 
 def test_bars_at_the_same_height_do_not_touch():
     ranks = [1.0, 1.5, 2.4, 2.9, 4.0, 5.2, 5.6, 7.0, 7.4]
-    ax = critical_difference_diagram(ranks, list("abcdefghi"), 60)
+    ax = critical_difference(ranks, list("abcdefghi"), 60)
     bars = [line for line in ax.lines if line.get_gid() == "bar"]
     assert len(bars) > 3
     for one, other in itertools.combinations(bars, 2):
@@ -93,20 +101,20 @@ def test_bars_at_the_same_height_do_not_touch():
 def test_given_axes_are_used_and_settings_stay():
     before = dict(plt.rcParams)
     _, ax = plt.subplots()
-    assert critical_difference_diagram(*DEMSAR, ax=ax) is ax
+    assert critical_difference(*DEMSAR, ax=ax) is ax
     assert dict(plt.rcParams) == before
 
 
 def test_other_p_values_show_no_critical_difference():
     ranks, _, n_datasets = DEMSAR
-    ax = critical_difference_diagram(*DEMSAR, p_values=holm_test(ranks, n_datasets))
+    ax = critical_difference(*DEMSAR, p_values=holm_test(ranks, n_datasets))
     assert not [line for line in ax.lines if line.get_gid() == "difference"]
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r'pip install "likewise\[plot\]"'):
-        critical_difference_diagram(*DEMSAR)
+        critical_difference(*DEMSAR)
 
 
 @pytest.mark.parametrize(
@@ -123,4 +131,4 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch):
 def test_bad_input(changes, sentence):
     arguments = dict(zip(("ranks", "names", "n_datasets"), DEMSAR, strict=True))
     with pytest.raises(ValueError, match=sentence):
-        critical_difference_diagram(**arguments | changes)
+        critical_difference(**arguments | changes)

@@ -1,0 +1,125 @@
+"""``likewise report``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from likewise._runtime.progress import overall_progress
+from likewise._runtime.text import quote
+from likewise.cli import _options as option
+from likewise.cli._data import Data
+from likewise.cli._output import check_writable, print_lines, show
+from likewise.cli._table import Table, table_options
+from likewise.tables import TableEncoder
+
+# Height and width of the pictures in well-known data sets.
+_PICTURES = {"digits": (8, 8), "digits8x8": (8, 8), "mnist": (28, 28), "usps": (16, 16)}
+
+
+@click.command()
+@click.argument("data", default="digits")
+@option.options(
+    option.output_option("the report", "report.html"),
+    *table_options,
+    click.option("--methods", metavar="A,B,…", help="Metrics to compare: see info --methods."),
+    click.option("--k", default=3, show_default=True, help="Neighbours that vote."),
+    click.option("--text", metavar="COLUMN", help="The column that says in words what a row is."),
+    click.option("--image", metavar="HxW", help="Rows are pictures of this height and width."),
+    click.option("--seed", default=0, show_default=True, help="Decides folds and pairs."),
+    option.json_option,
+)
+def report(
+    output: Path,
+    methods: str | None,
+    k: int,
+    text: str | None,
+    image: str | None,
+    seed: int,
+    json_file: Path | None,
+    **given: Any,
+) -> None:
+    """Compare metrics on DATA and write a report as one HTML file.
+
+    DATA is as for likewise compare. The file needs no network and no other file: send it, print it
+    or keep it. The column of --text is shown, and is no feature.
+
+    \b
+    Examples:
+      likewise report digits
+      likewise report flowers.csv --label species --output flowers.html
+      likewise report shop.csv --label brand --text title --encode --impute
+      likewise report products.csv --pairs judged.csv --id product --methods Euclidean,ITML
+    """
+    from likewise.report import write_report
+
+    check_writable(output)
+    check_writable(json_file)
+    table = Table(**given)
+    found = table.read()
+    judged = table.judged_pairs(found)
+    about: dict[str, Any] = {}
+    if text is not None:
+        found, about["texts"] = _without_text(found, text)
+    encoder = TableEncoder(table.encode, table.impute, standardize=False)
+    X = encoder.fit_transform(found.table)
+    about |= about_data(table, found, X.shape[1], image=image, text=text)
+    about["feature_names"] = encoder.get_feature_names_out().tolist()
+    if judged is not None:
+        about |= {"pairs": judged[0], "same": judged[1]}
+    with overall_progress("reporting", after=0.5, nested=False) as work:
+        summary = write_report(
+            output,
+            X,
+            None if judged is not None else found.table.y,
+            groups=found.table.groups,
+            methods=option.listed(methods) or None,
+            n_neighbors=k,
+            standardize=not table.raw,
+            random_state=seed,
+            progress=work.move,
+            **about,
+        )
+    said = summary["answer"]["sentence"], f"Wrote {output}."
+    show(json_file, summary, lambda: print_lines(*said))
+
+
+def about_data(
+    table: Table, found: Data, n_features: int, *, image: str | None = None, text: str | None = None
+) -> dict[str, Any]:
+    """Return what a report says of the data beyond their numbers: names, pictures, loading."""
+    shape = _PICTURES.get(table.data)
+    if image is not None:
+        sides = re.fullmatch(r"(\d+)x(\d+)", image)
+        if sides is None:
+            raise ValueError(
+                f"--image is {quote(image)}, but height and width such as 8x8 are needed."
+            )
+        shape = int(sides[1]), int(sides[2])
+    elif shape is not None and np.prod(shape) != n_features:
+        shape = None
+    about: dict[str, Any] = {
+        "name": found.name,
+        "image_shape": shape,
+        "loading": table.loading_code(found, also_dropped=text),
+    }
+    if found.dataset is not None and found.dataset.classes is not None:
+        about["class_names"] = None if found.table.y is None else found.dataset.classes
+    return about
+
+
+def _without_text(found: Data, text: str) -> tuple[Data, list[str]]:
+    """Return the data without a column, and its cells as text."""
+    columns = dict(found.table.columns)
+    if text not in columns:
+        raise ValueError(
+            f"--text names the column {quote(text)}, but {found.table.where} has no such column."
+        )
+    cells = columns.pop(text)
+    table = replace(found.table, columns=columns)
+    return found._replace(table=table), ["" if cell is None else str(cell) for cell in cells]
