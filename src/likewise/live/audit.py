@@ -1,0 +1,167 @@
+"""What the audit stream says: error rates, a threshold with its promise, drift, and the curve."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from likewise._runtime.arrays import Array, BoolArray, IndexArray
+from likewise.exceptions import GuaranteeError
+from likewise.live.view import ModelView
+from likewise.statistics import choose_threshold, place_pairs, rate_interval
+from likewise.threshold_monitor import ThresholdMonitor
+
+__all__ = ["AuditPairs", "CurvePoint", "audit_report", "learning_curve"]
+
+_FIRST_PROMISE = 64  # audit pairs; then whenever their number has doubled
+_MAX_POINTS = 40
+
+
+@dataclass(frozen=True)
+class AuditPairs:
+    """The decided pairs of the audit stream, in order.
+
+    Attributes
+    ----------
+    pairs : array of int of shape (n_pairs, 2)
+        Rows of the items.
+    same : array of bool of shape (n_pairs,)
+    annotators : list of str
+    learned_before : array of int of shape (n_pairs,)
+        How many judgements were learned when each was made.
+    """
+
+    pairs: IndexArray
+    same: BoolArray
+    annotators: list[str]
+    learned_before: IndexArray
+
+    def __len__(self) -> int:
+        return len(self.same)
+
+    @property
+    def both_kinds(self) -> bool:
+        """Whether there are same and different pairs."""
+        return bool(self.same.any() and not self.same.all())
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """The ranking error of one model on all audit pairs, with its interval.
+
+    It is the chance that a different pair is closer than a same pair, 1 − AUC.
+    """
+
+    judgements: int
+    error: float
+    low: float
+    high: float
+
+
+def learning_curve(
+    X: Array, audit: AuditPairs, checkpoints: Mapping[int, ModelView]
+) -> list[CurvePoint]:
+    """Return the ranking error of the models at the checkpoints.
+
+    No model has learned from any audit pair, so each is evaluated on all of them, also on those
+    judged before it.
+    """
+    if not audit.both_kinds:
+        return []
+    points = []
+    positions = sorted(checkpoints)
+    step = max(1, -(-len(positions) // _MAX_POINTS))
+    for position in positions[(len(positions) - 1) % step :: step]:
+        distances = checkpoints[position].distances(X, audit.pairs)
+        placed = place_pairs([distances], [np.arange(len(audit))], audit.same)
+        auc = placed.auc()
+        low, high = rate_interval(placed, auc, audit.pairs)
+        points.append(CurvePoint(position, 1 - auc.value, 1 - high, 1 - low))
+    return points
+
+
+def audit_report(
+    X: Array,
+    audit: AuditPairs,
+    view: ModelView,
+    checkpoints: Mapping[int, ModelView],
+    target: str,
+) -> dict[str, Any]:
+    """Return what can be promised of the present model, and whether earlier promises still hold.
+
+    A promise is made from the first 64, 128, … audit pairs, for the model of that time, and
+    watched on the pairs that follow.
+    """
+    return {
+        "pairs": len(audit),
+        "same": int(audit.same.sum()),
+        "different": int(len(audit) - audit.same.sum()),
+        "target": target,
+        **_promise(view.distances(X, audit.pairs), audit, target),
+        "drift": _drift(X, audit, checkpoints, target),
+    }
+
+
+def _promise(distances: Array, audit: AuditPairs, target: str) -> dict[str, Any]:
+    """Return a threshold and what is promised of it, or why nothing is."""
+    nothing = {"threshold": None, "promised": False, "fmr": None, "fnmr": None}
+    if not audit.both_kinds:
+        return nothing | {
+            "promise": "No rate can be promised before the audit stream has same and different "
+            "pairs."
+        }
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            chosen = choose_threshold(distances, audit.same, target, items=audit.pairs)
+    except GuaranteeError as error:
+        return nothing | {"promise": str(error)}
+    except ValueError as error:  # all distances are equal
+        return nothing | {"promise": str(error)}
+    notes = " ".join(str(warning.message) for warning in caught)
+    return {
+        "threshold": chosen.threshold,
+        "promised": chosen.promised,
+        "promise": f"{chosen.promise} {notes}".strip(),
+        "fmr": chosen.fmr,
+        "fnmr": chosen.fnmr,
+    }
+
+
+def _drift(
+    X: Array, audit: AuditPairs, checkpoints: Mapping[int, ModelView], target: str
+) -> dict[str, Any]:
+    """Return the state of the monitor of the latest promise, and the alarms of all."""
+    alarms: list[dict[str, Any]] = []
+    latest: dict[str, Any] = {"watching": False, "e_value": None, "watched": 0, "alarms": alarms}
+    start = _FIRST_PROMISE
+    while start < len(audit):
+        known = [at for at in checkpoints if at <= audit.learned_before[start - 1]]
+        distances = checkpoints[max(known, default=min(checkpoints))].distances(X, audit.pairs)
+        first = AuditPairs(
+            audit.pairs[:start],
+            audit.same[:start],
+            audit.annotators[:start],
+            audit.learned_before[:start],
+        )
+        promise = _promise(distances[:start], first, target)
+        stop = min(2 * start, len(audit))
+        if promise["promised"]:
+            monitor = ThresholdMonitor(target, promise["threshold"])
+            alarm = monitor.update_many(
+                distances[start:stop], audit.same[start:stop], audit.annotators[start:stop]
+            )
+            if alarm is not None:
+                alarms.append(asdict(alarm))
+            latest |= {
+                "watching": True,
+                "e_value": monitor.e_value_,
+                "watched": monitor.n_pairs_,
+                "threshold": promise["threshold"],
+            }
+        start *= 2
+    return latest

@@ -1,0 +1,154 @@
+"""The items that are judged: their ids, their vectors and what is shown of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from likewise._runtime.arrays import Array
+from likewise._runtime.text import quote
+from likewise._runtime.validation import pluralize
+
+__all__ = ["MAX_SHOWN", "Items"]
+
+MAX_SHOWN = 20_000
+"""Characters of a text that are shown; of longer ones, the first."""
+_MAX_ID = 512
+_MAX_CELLS = 60
+
+
+@dataclass(eq=False)
+class Items:
+    """Items with a vector each.
+
+    Parameters
+    ----------
+    vectors : array of shape (n_items, n_features)
+        Finite numbers; kept in float32.
+    ids : sequence of str, optional
+        Different ones, of up to 512 characters; by default the numbers of the rows, from 0 on.
+    kind : {"row", "text", "image"}
+        How an item is shown.
+    columns : mapping from name to sequence, optional
+        What is shown: the column "text" of texts, the paths of images in "file", the cells of
+        rows. Rows without columns show their vectors.
+    notices : list of str
+        What was left out when they were read, in sentences.
+
+    Examples
+    --------
+    >>> from likewise.live import Items
+    >>> items = Items([[0.0, 1.0], [2.0, 3.0]], ["a", "b"], "text", {"text": ["tea", "coffee"]})
+    >>> items.row_of("b"), items.shown(1)["text"]
+    (1, 'coffee')
+    """
+
+    vectors: Any
+    ids: Sequence[str] | None = None
+    kind: Literal["row", "text", "image"] = "row"
+    columns: dict[str, Any] = field(default_factory=dict)
+    notices: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        X = np.ascontiguousarray(self.vectors, dtype=np.float32)
+        if X.ndim != 2 or not X.shape[1]:
+            raise ValueError(f"vectors have shape {X.shape}, but one vector per item is needed.")
+        if len(X) < 2:
+            raise ValueError(
+                f"there is {pluralize(len(X), 'item')}, but two are needed: an item alone has no "
+                "counterpart to be compared with."
+            )
+        _check_finite(X)
+        self.vectors: Array = X
+        self._rows: dict[str, int] | None = None
+        if self.ids is not None:
+            self._rows = _rows_by_id(self.ids, len(X))
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    def id_of(self, row: int) -> str:
+        """Return the id of the item in a row."""
+        return str(row) if self.ids is None else self.ids[row]
+
+    def row_of(self, item: str) -> int:
+        """Return the row of an item, or raise a KeyError."""
+        if self._rows is not None:
+            return self._rows[item]
+        # "+1", "01" and "１" are numbers for int, but not ids.
+        if item.isascii() and item.isdigit() and str(int(item[:20])) == item:
+            row = int(item)
+            if row < len(self):
+                return row
+        raise KeyError(item)
+
+    def shown(self, row: int) -> dict[str, Any]:
+        """Return what is shown of an item: its id and kind, and its text, file or cells."""
+        shown: dict[str, Any] = {"id": self.id_of(row), "kind": self.kind}
+        if self.kind == "text":
+            text = str(self.columns["text"][row])
+            shown |= {"text": text[:MAX_SHOWN], "length": len(text)}
+        elif self.kind == "row":
+            shown["cells"] = self._cells(row)
+        return shown
+
+    def image_path(self, row: int) -> Path:
+        """Return the file of an image."""
+        return Path(self.columns["file"][row])
+
+    def fingerprint(self) -> str:
+        """Return the identity of ids and vectors."""
+        digest = hashlib.blake2b(str(self.vectors.shape).encode(), digest_size=16)
+        digest.update(self.vectors.data)
+        if self.ids is not None:
+            digest.update("\x00".join(self.ids).encode())
+        return digest.hexdigest()
+
+    def _cells(self, row: int) -> dict[str, str]:
+        if not self.columns:
+            values = self.vectors[row]
+            return {str(i): f"{value:.6g}" for i, value in enumerate(values[:_MAX_CELLS])}
+        cells = {}
+        for name in list(self.columns)[:_MAX_CELLS]:
+            value = self.columns[name][row]
+            missing = value is None or (isinstance(value, float) and value != value)
+            cells[name] = "" if missing else str(value)[:MAX_SHOWN]
+        return cells
+
+
+def _check_finite(X: Array) -> None:
+    """Raise an error that names the first row which is not finite, in blocks of rows."""
+    for start in range(0, len(X), 65536):
+        block = X[start : start + 65536]
+        # Of large numbers even a sum of squares would not be finite.
+        finite = np.isfinite(block).all(axis=1) & (np.abs(block).max(axis=1) < 1e15)
+        if not finite.all():
+            raise ValueError(
+                f"the vector of row {start + int(finite.argmin())} has NaN, an infinite or a huge "
+                "value, but all must be finite and below 1e15."
+            )
+
+
+def _rows_by_id(ids: Sequence[str], n_items: int) -> dict[str, int]:
+    if len(ids) != n_items:
+        raise ValueError(f"there are {len(ids)} ids, but {n_items} vectors.")
+    rows = {item: row for row, item in enumerate(ids)}
+    if len(rows) < len(ids):
+        seen: set[str] = set()
+        repeated = next(item for item in ids if item in seen or seen.add(item))  # type: ignore[func-returns-value]
+        raise ValueError(
+            f"{pluralize(len(ids) - len(rows), 'id')} occur more than once, such as "
+            f"{quote(repeated)}, but ids must differ."
+        )
+    for item in ids:
+        if not item or len(item) > _MAX_ID or "\x00" in item or not item.isprintable():
+            raise ValueError(
+                f"the id {quote(item)} is not allowed: 1 to {_MAX_ID} characters that can be "
+                "printed are needed."
+            )
+    return rows

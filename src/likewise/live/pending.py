@@ -1,0 +1,85 @@
+"""Pairs that were given to annotators and not answered yet."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from likewise.live.events import Source
+from likewise.live.ledger import PairKey, pair_key
+
+__all__ = ["Offer", "Pending"]
+
+_LEASE_S = 900.0
+_MAX_REMEMBERED = 100_000
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A pair that was given to an annotator."""
+
+    left: str
+    right: str
+    source: Source
+    annotator: str
+    tab: str | None
+    until: float
+
+
+class Pending:
+    """Which pairs wait for an answer: none is given twice while it does.
+
+    After 15 minutes without an answer a pair may be given again. That it was shown, and why, is
+    remembered for late answers. Times are those of a clock that never jumps.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._offers: dict[PairKey, Offer] = {}
+        self._by_tab: dict[tuple[str, str], PairKey] = {}
+        self._shown: OrderedDict[PairKey, Source] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._offers)
+
+    def __contains__(self, key: PairKey) -> bool:
+        offer = self._offers.get(key)
+        return offer is not None and offer.until > self._clock()
+
+    def add(
+        self, left: str, right: str, source: Source, annotator: str, tab: str | None
+    ) -> Offer | None:
+        """Give a pair away, or return None if it is pending."""
+        key = pair_key(left, right)
+        with self._lock:
+            if key in self:
+                return None
+            offer = Offer(left, right, source, annotator, tab, self._clock() + _LEASE_S)
+            self._offers[key] = offer
+            if tab is not None:
+                self._by_tab[annotator, tab] = key
+            self._shown[key] = source
+            while len(self._shown) > _MAX_REMEMBERED:
+                self._shown.popitem(last=False)
+            return offer
+
+    def of_tab(self, annotator: str, tab: str) -> Offer | None:
+        """Return the pair that a tab of a browser waits for: a reload shows it again."""
+        with self._lock:
+            key = self._by_tab.get((annotator, tab))
+            return self._offers.get(key) if key is not None and key in self else None
+
+    def source_of(self, left: str, right: str) -> Source | None:
+        """Return why a pair was shown, or None if it never was."""
+        return self._shown.get(pair_key(left, right))
+
+    def answered(self, left: str, right: str) -> None:
+        """Let a pair go."""
+        with self._lock:
+            offer = self._offers.pop(pair_key(left, right), None)
+            if offer is not None and offer.tab is not None:
+                self._by_tab.pop((offer.annotator, offer.tab), None)

@@ -1,0 +1,124 @@
+"""What annotators send, whether it is accepted, and as which event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Literal
+
+from likewise._runtime.text import quote
+from likewise.live.events import Answer, Event, Source
+from likewise.live.ledger import Ledger, PairKey, pair_key
+
+__all__ = ["Batch", "Outcome", "RefusedError", "Submission"]
+
+
+class RefusedError(ValueError):
+    """Something was sent that cannot become an event; `status` is that of HTTP."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a submission: its event, and whether it is a new one."""
+
+    event: Event
+    created: bool
+
+
+@dataclass
+class Submission:
+    """A judgement or an undo that waits to be written."""
+
+    kind: Literal["judgement", "undo"]
+    id: str
+    annotator: str
+    left: str = ""
+    right: str = ""
+    answer: Answer | Literal[""] = ""
+    source: Source = "own"
+    result: Future[Outcome] = field(default_factory=Future)
+
+
+class Batch:
+    """Submissions that are written together: each is checked against those before it."""
+
+    def __init__(self, ledger: Ledger, clock: Callable[[], float]) -> None:
+        self._ledger, self._clock = ledger, clock
+        self.events: list[Event] = []
+        self.accepted: list[tuple[Submission, Event, bool]] = []
+        self._new: dict[str, Event] = {}
+        self._undone: dict[str, Event] = {}
+        self._pairs: dict[PairKey, list[Event]] = {}
+
+    def add(self, submission: Submission) -> None:
+        """Turn a submission into an event; raise RefusedError if it cannot be one."""
+        event = self._undo(submission) if submission.kind == "undo" else self._judge(submission)
+        created = event.number == len(self._ledger) + len(self.events) + 1
+        if created:
+            self.events.append(event)
+        self.accepted.append((submission, event, created))
+
+    def _judge(self, given: Submission) -> Event:
+        known = self._ledger.judgements.get(given.id) or self._new.get(given.id)
+        if known is not None:
+            if (known.left, known.right, known.answer, known.annotator) != (
+                given.left,
+                given.right,
+                given.answer,
+                given.annotator,
+            ):
+                raise RefusedError(
+                    409, f"the id {given.id} was used for another judgement; make a new one."
+                )
+            return known
+        key = pair_key(given.left, given.right)
+        for event in (*self._ledger.of_pair(given.left, given.right), *self._pairs.get(key, ())):
+            if event.annotator == given.annotator and event.id not in self._undone:
+                raise RefusedError(
+                    409,
+                    f"{quote(given.annotator)} has judged this pair (judgement {event.id}); undo "
+                    "that first.",
+                )
+        source: Source = given.source
+        if self._ledger.was_judged(given.left, given.right):
+            # A pair is an audit pair or not, whoever judges it again.
+            audit = self._ledger.is_audit_pair(given.left, given.right)
+            source = "audit" if audit else ("own" if source == "audit" else source)
+        elif key in self._pairs:
+            source = self._pairs[key][0].source
+        event = self._event(given, source)
+        self._new[event.id] = event
+        self._pairs.setdefault(key, []).append(event)
+        return event
+
+    def _undo(self, given: Submission) -> Event:
+        judgement = self._ledger.judgements.get(given.id) or self._new.get(given.id)
+        if judgement is None:
+            raise RefusedError(404, f"there is no judgement {quote(given.id)}.")
+        if judgement.annotator != given.annotator:
+            raise RefusedError(403, "a judgement can be undone only by who made it.")
+        if given.id in self._undone:
+            return self._undone[given.id]
+        if given.id not in self._new and not self._ledger.is_in_force(given.id):
+            return judgement  # undone before: nothing to do
+        event = self._event(given, judgement.source)
+        self._undone[given.id] = event
+        return event
+
+    def _event(self, given: Submission, source: Source) -> Event:
+        return Event(
+            number=len(self._ledger) + len(self.events) + 1,
+            kind=given.kind,
+            id=given.id,
+            left=given.left,
+            right=given.right,
+            answer=given.answer,
+            annotator=given.annotator,
+            source=source,
+            time=self._clock(),
+        )

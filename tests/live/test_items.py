@@ -1,0 +1,130 @@
+"""Items from tables, JSON lines, arrays and folders of images, and what is wrong with them."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from likewise.live import Items, read_items
+from likewise.live.items import MAX_SHOWN
+
+FRAME = pd.DataFrame({"id": ["a", "b", "c"], "name": ["x", "y", None], "size": [1.0, 2.0, None]})
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".jsonl"])
+def test_tables(tmp_path, suffix):
+    path = tmp_path / f"items{suffix}"
+    match suffix:
+        case ".csv":
+            FRAME.to_csv(path, index=False)
+        case ".tsv":
+            FRAME.to_csv(path, index=False, sep="\t")
+        case ".parquet":
+            FRAME.to_parquet(path)
+        case ".jsonl":
+            FRAME.to_json(path, orient="records", lines=True)
+    items = read_items(path)
+    assert items.ids == ["a", "b", "c"]
+    np.testing.assert_allclose(items.vectors, [[-1], [1], [0]])
+    assert items.shown(2) == {"id": "c", "kind": "row", "cells": {"name": "", "size": ""}}
+    assert items.row_of("b") == 1
+
+
+def test_vectors_from_a_column_or_a_file(tmp_path):
+    rows = [{"text": "tea", "v": [1, 2]}, {"text": "coffee", "v": [3, 4]}]
+    path = tmp_path / "items.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)) + "\n\n")
+    items = read_items(path, vectors="v")
+    assert items.vectors.tolist() == [[1, 2], [3, 4]]
+    assert items.shown(1) == {"id": "1", "kind": "text", "text": "coffee", "length": 6}
+    np.save(tmp_path / "v.npy", [[5.0], [6.0]])
+    assert read_items(path, vectors=str(tmp_path / "v.npy")).vectors.tolist() == [[5], [6]]
+    np.save(tmp_path / "w.npy", [[5.0], [6.0], [7.0]])
+    with pytest.raises(ValueError, match=r"has 3 vectors, but .* has 2 items"):
+        read_items(path, vectors=str(tmp_path / "w.npy"))
+    with pytest.raises(ValueError, match=r"is neither a column of .* nor an .npy file"):
+        read_items(path, vectors="w")
+    with pytest.raises(ValueError, match="no numeric column that varies"):
+        read_items(path)
+
+
+def test_arrays(tmp_path):
+    np.save(tmp_path / "X.npy", np.arange(6).reshape(3, 2))
+    items = read_items(tmp_path / "X.npy")
+    assert items.shown(2)["cells"] == {"0": "4", "1": "5"}
+    assert [items.id_of(row) for row in range(3)] == ["0", "1", "2"]
+    for bad in ("3", "-1", "+1", "01", "１", "", "9" * 5000):
+        with pytest.raises(KeyError):
+            items.row_of(bad)
+
+
+def test_a_text_of_ten_megabytes_is_shown_in_part():
+    items = Items([[0.0], [1.0]], kind="text", columns={"text": ["x" * 10_000_000, "short"]})
+    shown = items.shown(0)
+    assert (len(shown["text"]), shown["length"]) == (MAX_SHOWN, 10_000_000)
+
+
+def test_images_that_do_not_decode_are_left_out_and_named(tmp_path):
+    for number in range(3):
+        Image.new("RGB", (20, 10), (80 * number, 0, 0)).save(tmp_path / f"{number}.png")
+    (tmp_path / "broken.jpg").write_bytes(b"\xff\xd8\xff nonsense")
+    noise = np.random.default_rng(0).integers(256, size=(30, 30), dtype=np.uint8)
+    Image.fromarray(noise).save(tmp_path / "cut.png")
+    (tmp_path / "cut.png").write_bytes((tmp_path / "cut.png").read_bytes()[:400])
+    (tmp_path / "notes.txt").write_text("not an image")
+    items = read_items(tmp_path)
+    assert items.ids == ["0.png", "1.png", "2.png"]
+    assert items.vectors.shape == (3, 256)
+    assert items.notices == ["2 images could not be decoded and are left out: broken.jpg, cut.png."]
+    np.save(tmp_path / "v.npy", np.arange(10.0).reshape(5, 2))
+    with_vectors = read_items(tmp_path, vectors=str(tmp_path / "v.npy"))
+    assert with_vectors.vectors[:, 0].tolist() == [0, 2, 4]
+    np.save(tmp_path / "w.npy", np.arange(6.0).reshape(3, 2))
+    with pytest.raises(ValueError, match=r"has 3 vectors, but .* has 5 images"):
+        read_items(tmp_path, vectors=str(tmp_path / "w.npy"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([[1.0]],), "there is 1 item, but two are needed: an item alone has no counterpart"),
+        (([1.0, 2.0],), "one vector per item is needed"),
+        (([[1.0], [np.nan]],), "the vector of row 1 has NaN"),
+        (([[1.0], [1e20]],), "the vector of row 1 has .* huge"),
+        (([[1.0], [2.0]], ["a", "a"]), "1 id occur more than once, such as 'a'"),
+        (([[1.0], [2.0]], ["a"]), "there are 1 ids, but 2 vectors"),
+        (([[1.0], [2.0]], ["a", "b\x00"]), "is not allowed: 1 to 512 characters"),
+        (([[1.0], [2.0]], ["a", ""]), "the id '' is not allowed"),
+    ],
+)
+def test_bad_items(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Items(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.jsonl", '{"x": 1}\nnot json\n', "line 2 of .* is not JSON"),
+        ("a.jsonl", "[1]\n", "line 1 of .* must be an object"),
+        ("a.csv", "id,x\na,1\n,2\n", "column 'id' of .* has empty cells"),
+        ("a.csv", "id,x\na,1\na,2\n", "occur more than once"),
+        ("a.xlsx", "", "must be a folder of images or end in"),
+    ],
+)
+def test_bad_files(tmp_path, name, content, message):
+    path = tmp_path / name
+    path.write_text(content)
+    with pytest.raises(ValueError, match=message):
+        read_items(path)
+
+
+def test_missing_columns_and_empty_folders(tmp_path):
+    FRAME.to_csv(tmp_path / "a.csv", index=False)
+    with pytest.raises(ValueError, match="has no column 'key'; it has id, name, size"):
+        read_items(tmp_path / "a.csv", id_column="key")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ValueError, match="has no images"):
+        read_items(tmp_path / "empty")

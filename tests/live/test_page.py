@@ -1,0 +1,160 @@
+"""The labelling page in Chromium: keys, touch, reload, undo, export and accessibility."""
+
+import json
+import os
+import re
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from judging import toy_items
+from PIL import Image
+from playwright.sync_api import expect
+from report_browser import browser
+from running_service import running
+
+from likewise.live import open_log
+
+ITEMS, Y = toy_items(150)
+AXE = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core is missing")
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with browser() as made:
+        yield made
+
+
+@pytest.fixture
+def texts(tmp_path):
+    path = tmp_path / "texts.jsonl"
+    rows = [
+        {"id": f"t{row}", "text": f"thing {row} of <b>kind</b> {Y[row]}", "v": vector.tolist()}
+        for row, vector in enumerate(ITEMS.vectors)
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    return path
+
+
+@contextmanager
+def page_of(chromium, *arguments, **options):
+    """Open the page of ``likewise label``; no console error, no request elsewhere."""
+    with running("label", *arguments, "--no-browser") as (url, _):
+        context = chromium.new_context(**options)
+        page = context.new_page()
+        messages, requests = [], []
+        page.on("console", lambda message: messages.append(message.text))
+        page.on("pageerror", lambda error: messages.append(str(error)))
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto(url)
+        expect(page.locator("#count")).to_contain_text("judged", timeout=60_000)
+        yield page
+        context.close()
+        origin = url.split("/#")[0]
+        assert not messages
+        assert requests
+        assert all(request.startswith(origin) for request in requests)
+
+
+def kind_of(page, side):
+    return re.search(r"kind\S* (\d+)", page.inner_text(f"#{side}"))[1]
+
+
+def press(page, key):
+    """Press a key and wait until it was counted."""
+    before = page.inner_text("#count")
+    page.keyboard.press(key)
+    expect(page.locator("#count")).not_to_have_text(before, timeout=30_000)
+    expect(page.locator("#pair")).to_have_attribute("aria-busy", "false", timeout=30_000)
+
+
+def judge(page, n_pairs):
+    for _ in range(n_pairs):
+        press(page, "s" if kind_of(page, "left") == kind_of(page, "right") else "d")
+
+
+def test_label_100_pairs_undo_10_reload_and_export(chromium, texts, tmp_path):
+    log = tmp_path / "log.sqlite"
+    with page_of(chromium, texts, "--vectors", "v", "--log", log) as page:
+        assert page.locator("#left b").count() == 0, "text of items is not markup"
+        assert "token" not in page.url
+        judge(page, 50)
+        shown = page.inner_text("#pair")
+        page.reload()
+        expect(page.locator("#count")).to_contain_text("judged", timeout=30_000)
+        assert page.inner_text("#pair") == shown, "a reload shows the same pair"
+        judge(page, 50)
+        for _ in range(10):
+            press(page, "z")
+        assert page.inner_text("#count") == "90 judged"
+        assert "Too early to stop" in page.inner_text("#stop")
+        for name in ("pairs", "model", "report"):
+            with page.expect_download() as download:
+                page.get_by_role("link", name=name).click()
+            assert os.path.getsize(download.value.path()) > 100
+    events = _events(log, texts)
+    assert [event.kind for event in events].count("judgement") == 100
+    assert [event.kind for event in events].count("undo") == 10
+    pairs = {frozenset((e.left, e.right)) for e in events if e.kind == "judgement"}
+    assert len(pairs) == 100, "no pair was asked about twice"
+
+
+def _events(log, texts):
+    import apsw
+
+    connection = apsw.Connection(str(log))
+    project = connection.execute("SELECT value FROM meta WHERE key = 'project'").fetchone()[0]
+    connection.close()
+    opened = open_log(str(log), project)
+    events = opened.read()
+    opened.close()
+    return events
+
+
+@pytest.mark.parametrize("width", [360, 1200])
+def test_axe_finds_nothing_and_it_fits_a_phone(chromium, texts, tmp_path, width):
+    size = {"viewport": {"width": width, "height": 740}, "has_touch": True}
+    with page_of(chromium, texts, "--vectors", "v", "--log", tmp_path / "log", **size) as page:
+        page.get_by_role("button", name="Same").tap()
+        expect(page.locator("#count")).to_have_text("1 judged", timeout=30_000)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        for button in page.locator("#answers button").all():
+            assert button.bounding_box()["height"] >= 44
+        found = AXE.Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()
+
+
+def test_rows_and_images(chromium, tmp_path):
+    (tmp_path / "rows.csv").write_text("name,size\n<i>tea</i>,1\ncoffee,2\ncocoa,4\n")
+    with page_of(chromium, tmp_path / "rows.csv") as page:
+        assert page.locator("article th").all_inner_texts() == ["name", "size"] * 2
+        assert page.locator("article mark").count() == 4
+        for _ in range(3):
+            press(page, "u")
+        page.wait_for_selector("#pair", state="hidden")
+        assert page.inner_text("#message") == "All pairs were judged."
+    folder = tmp_path / "images"
+    folder.mkdir()
+    for number in range(4):
+        pixels = np.random.default_rng(number).integers(256, size=(40, 40, 3), dtype=np.uint8)
+        Image.fromarray(pixels).save(folder / f"a b&{number}.png")
+    with page_of(chromium, folder) as page:
+        for image in page.locator("article img").all():
+            expect(image).to_have_js_property("naturalWidth", 40, timeout=30_000)
+        assert page.locator("article img").count() == 2
+
+
+def test_without_a_token_the_page_asks_for_one(chromium, texts, tmp_path):
+    with running("label", texts, "--vectors", "v", "--log", tmp_path / "log", "--no-browser") as (
+        url,
+        _,
+    ):
+        address, token = url.split("#token=")
+        page = chromium.new_context().new_page()
+        page.goto(address)
+        page.wait_for_selector("#sign-in:not([hidden])")
+        assert not page.is_visible("#pair")
+        page.fill("#token", token)
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#pair:not([hidden])")
+        page.context.close()
