@@ -7,10 +7,18 @@ import pytest
 from lmnn_toy_data import write_toy_data
 from scipy.linalg import eig
 
+from likewise.batch.lmnn import multi_metric
+from likewise.batch.lmnn.early_stopping import split_validation
 from likewise.experiments import Size, _lmnn_methods, reproduce
+from likewise.experiments._choice import choose
 from likewise.experiments._lmnn_counts import active_constraints, left_out_error
 from likewise.experiments._lmnn_data import problem
-from likewise.experiments._lmnn_methods import choose, equal_class_lda, splits
+from likewise.experiments._lmnn_methods import (
+    equal_class_lda,
+    fitted_metrics,
+    some_rows,
+    splits,
+)
 from likewise.experiments.lmnn_table import LMNN_TABLE1, run_trial
 
 LIMIT = 60
@@ -77,6 +85,31 @@ def test_settings_are_chosen_on_training_rows_that_were_not_learned_from():
         assert not set(train.tolist()) & set(part.tolist())
     scores = iter([[3.0, 1.0, 2.0], [1.0, 4.0, 1.5]])
     assert choose("abc", lambda part: next(scores), iter(parts[:2])) == "c"
+
+
+@pytest.mark.parametrize("limit", [None, 40])
+def test_active_constraints_are_those_of_the_rows_that_were_learned_from(monkeypatch, limit):
+    learned = []
+
+    def recorded(*arguments):
+        train, held = split_validation(*arguments)
+        learned.append((len(train), len(held)))
+        return train, held
+
+    monkeypatch.setattr(multi_metric, "split_validation", recorded)
+    monkeypatch.setattr(_lmnn_methods, "_MOST_ROWS_OF_VARIANTS", 30)
+    monkeypatch.setattr(_lmnn_methods, "SMALL", ())
+    fitted_metrics.cache_clear()
+    p = problem("bal", 0, limit)
+    fitted = fitted_metrics("bal", 0, limit)
+    assert learned == [(len(fitted.rows), 30 - len(fitted.rows))]
+    assert 15 < len(fitted.rows) < 30
+    assert np.isin(fitted.rows, some_rows(p, 30, "variants", 0)).all()
+    found = run_trial("bal", "LMNN metrics", 0, limit=limit)
+    X, codes = p.X[fitted.rows], np.unique(p.y, return_inverse=True)[1][fitted.rows]
+    every = np.arange(len(X))
+    assert found["active"] == active_constraints(fitted.model.components_, X, codes, 3, every)
+    fitted_metrics.cache_clear()
 
 
 def test_lda_weights_classes_equally():

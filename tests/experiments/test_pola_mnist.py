@@ -40,8 +40,9 @@ def test_whole_experiment_at_toy_size(tmp_path):
     cells = found.results["cells"]
     assert all(0 <= cell["mean"] <= 100 for cell in cells)
     assert {cell["method"] for cell in cells if cell["measure"] == "direction_1"} == {"POLA", "FDA"}
-    marked = [(cell["dataset"], cell["measure"]) for cell in cells if cell["mark"]]
-    assert marked == [("all problems", f"ahead_{k}") for k in (1, 3) for _ in range(4)]
+    marked = [(cell["dataset"], cell["method"], cell["measure"]) for cell in cells if cell["mark"]]
+    rivals = ("Euclidean", "RCA", "RCA after PCA", "FDA")
+    assert marked == [(f"against {r}", "POLA", f"ahead_{k}") for k in (1, 3) for r in rivals]
     assert {file.suffix for file in found.files} == {".json", ".md", ".svg", ".png"}
 
 
@@ -79,12 +80,12 @@ def test_wins_are_counted_problem_by_problem():
     for rival in ("Euclidean", "RCA", "RCA after PCA", "FDA"):
         results |= {Trial(0, "0-1", rival): others, Trial(0, "0-2", rival): ours}
     wins = _count_wins(results)
-    assert wins[Trial(0, "all problems", "RCA")] == {
+    assert wins[Trial(0, "against RCA", "POLA")] == {
         "ahead_1": 50.0,
         "ahead_3": 0.0,
         "problems": 2,
     }
-    assert wins[Trial(0, "all problems", "FDA")] == {
+    assert wins[Trial(0, "against FDA", "POLA")] == {
         "ahead_1": 0.0,
         "ahead_3": 50.0,
         "problems": 2,

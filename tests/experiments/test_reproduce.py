@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from toy_experiments import run_toy, slow, toy
 
+from likewise._runtime.journal import Journal
 from likewise.experiments import EXPERIMENTS, Published, Size, Trial, markdown, reproduce
-from likewise.experiments._journal import Journal
 
 pytest.importorskip("matplotlib", reason="figures need Matplotlib")
 
@@ -234,14 +234,17 @@ def test_declarations_are_consistent(experiment):
     names = {measure.name for measure in (*experiment.measures, *experiment.derived)}
     for size in (experiment.full, experiment.quick):
         cells = {*product(size.datasets, size.methods)} - size.absent
-        runs = sum(size.runs_of.get(dataset, size.runs) for dataset, _ in cells)
+        runs = sum(size.runs_of.get(cell, size.runs_of.get(cell[0], size.runs)) for cell in cells)
         assert len(set(size.trials())) == runs > 0
+        assert all(0 < n_runs < size.runs for n_runs in size.runs_of.values())
     places = {(p.dataset, p.method, p.measure) for p in experiment.published}
     assert len(places) == len(experiment.published)
     assert {measure for _, _, measure in places} <= names
     if not experiment.derived:
         assert {dataset for dataset, _, _ in places} <= set(experiment.full.datasets)
         assert {method for _, method, _ in places} <= set(experiment.full.methods)
+    assert experiment.own_methods
+    assert set(experiment.own_methods) <= set(experiment.full.methods)
     assert set(experiment.stand_ins) <= set(experiment.full.datasets)
     assert set(experiment.quick.datasets) <= set(experiment.full.datasets)
 

@@ -33,5 +33,9 @@ def test_results_are_of_the_declared_experiment(experiment):
         if c["published"] is not None
     }
     assert published == {(p.dataset, p.method, p.measure): p.value for p in experiment.published}
+    if experiment.published:
+        assert sum(results["own_marks"].values()) > 0
+    kept = set().union(*(entry.keys() for entry in results["details"]), ())
+    assert kept - {"dataset", "method", "run"} == set(experiment.kept)
     for figure in experiment.figures:
         assert (RESULTS / f"{experiment.name}-{figure.name}.svg").exists()

@@ -41,6 +41,34 @@ def test_without_any_error_only_rounding_is_allowed():
     assert mark(ERROR, [10.006], None, paper) == "worse"
 
 
+def test_numbers_that_are_not_judged_stand_beside_the_papers_without_a_mark():
+    seconds = Measure("seconds", "Time (s)", decimals=None, judged=False)
+    experiment = toy(
+        measures=(seconds,),
+        published=(Published("a", "x", "seconds", 12300.0),),
+        own_methods=("x",),
+    )
+    results = {Trial(0, "a", "x"): {"seconds": 0.0001}}
+    summary = summarize(experiment, experiment.full, results, "toy")
+    assert summary["own_marks"] == summary["marks"] == {"better": 0, "same": 0, "worse": 0}
+    assert tables(summary)[0].rows == (("a", "0.0001 (12300)"),)
+
+
+def test_settings_and_curves_of_all_trials_are_kept():
+    results = {
+        Trial(0, "a", "x"): {"error": 1.0, "chosen": {"C": 1 / 3}, "curve": [2, 2 / 3]},
+        Trial(1, "a", "x"): {"error": 1.0, "curve": [(0.5, "b")]},
+        Trial(0, "a", "yy"): {"error": 1.0},
+    }
+    summary = summarize(toy(kept=("chosen", "curve")), toy().full, results, "toy")
+    place = {"dataset": "a", "method": "x"}
+    assert summary["details"] == [
+        {**place, "run": 0, "chosen": {"C": 0.333333}, "curve": [2, 0.666667]},
+        {**place, "run": 1, "curve": [[0.5, "b"]]},
+    ]
+    assert summarize(toy(), toy().full, results, "toy")["details"] == []
+
+
 def test_standard_errors():
     assert standard_error(ERROR, [1.0, 3.0], {}) == pytest.approx(1.0)
     assert standard_error(ERROR, [1.0], {}) is None

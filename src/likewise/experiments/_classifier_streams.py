@@ -10,6 +10,7 @@ import scipy.linalg
 
 from likewise._runtime.arrays import Array, BoolArray, FloatArray, FloatingArray
 from likewise.experiments._data import load_once
+from likewise.experiments._rows import all_rows, unit_rows
 
 Random = np.random.Generator
 Stream = tuple[FloatArray, BoolArray]
@@ -18,7 +19,7 @@ Stream = tuple[FloatArray, BoolArray]
 
 def bupa(random: Random, run: int, limit: int | None) -> Stream:
     """Liver disorders: all rows, standardised; the larger class is positive."""
-    X, y = _labelled("bupa")
+    X, y = all_rows(load_once("bupa"))
     return _shuffled(_standardized(X), y == 1, random, limit)
 
 
@@ -31,29 +32,29 @@ def crx(random: Random, run: int, limit: int | None) -> Stream:
 
 def usps(random: Random, run: int, limit: int | None) -> Stream:
     """One digit, another one in each run, against as many samples of the others."""
-    return _one_class(*_labelled("usps"), run, random, limit)
+    return _one_class(*all_rows(load_once("usps")), run, random, limit)
 
 
 def mnist(random: Random, run: int, limit: int | None) -> Stream:
     """One digit, another one in each run, against as many samples of the others."""
-    return _one_class(*_labelled("mnist"), run, random, limit)
+    return _one_class(*all_rows(load_once("mnist")), run, random, limit)
 
 
 def webkb4(random: Random, run: int, limit: int | None) -> Stream:
     """230 pages of courses and 821 other pages, the numbers of the paper's WebKB."""
-    X, y = _labelled("webkb4_bow")
+    X, y = all_rows(load_once("webkb4_bow"))
     course = random.choice(np.flatnonzero(y == 0), 230, replace=False)
     others = random.choice(np.flatnonzero(y != 0), 821, replace=False)
     chosen = np.r_[course, others]
-    return _shuffled(_unit_rows(X[chosen]), y[chosen] == 0, random, limit)
+    return _shuffled(unit_rows(X[chosen]), y[chosen] == 0, random, limit)
 
 
 def tweets(random: Random, run: int, limit: int | None) -> Stream:
     """1000 tweets: emotional (positive or negative) against neutral ones."""
-    X, y = _labelled("tweets_sanders_bow")
+    X, y = all_rows(load_once("tweets_sanders_bow"))
     used = np.flatnonzero((y != 0) & (X.sum(axis=1) > 0))
     chosen = random.choice(used, 1000, replace=False)
-    return _shuffled(_unit_rows(X[chosen]), y[chosen] != 2, random, limit)
+    return _shuffled(unit_rows(X[chosen]), y[chosen] != 2, random, limit)
 
 
 STREAMS: Mapping[str, Callable[[Random, int, int | None], Stream]] = MappingProxyType(
@@ -100,25 +101,9 @@ def _one_class(X: FloatingArray, y: Array, run: int, random: Random, limit: int 
     own, others = np.flatnonzero(y == digit), np.flatnonzero(y != digit)
     n = len(own) if limit is None else min(len(own), limit // 2)
     chosen = np.r_[random.choice(own, n, replace=False), random.choice(others, n, replace=False)]
-    return _shuffled(_unit_rows(X[chosen]), y[chosen] == digit, random, limit)
+    return _shuffled(unit_rows(X[chosen]), y[chosen] == digit, random, limit)
 
 
 def _standardized(X: FloatingArray) -> FloatArray:
     X = X.astype(np.float64)
     return np.asarray((X - X.mean(axis=0)) / X.std(axis=0))
-
-
-def _unit_rows(X: FloatingArray) -> FloatArray:
-    """Return rows of length 1; rows of zeros, such as empty documents, stay."""
-    X = X.astype(np.float64)
-    lengths = np.linalg.norm(X, axis=1, keepdims=True)
-    return np.asarray(X / np.where(lengths > 0, lengths, 1.0))
-
-
-def _labelled(name: str) -> tuple[FloatingArray, Array]:
-    """Return all rows of a data set with their labels, the official test part last."""
-    data = load_once(name)
-    X, y = data.X, np.asarray(data.y)
-    if data.X_test is None or data.y_test is None:
-        return X, y
-    return np.r_[X, data.X_test], np.r_[y, data.y_test]

@@ -47,18 +47,22 @@ class Measure:
         The heading of its table.
     higher_is_better : bool
         Whether larger values are better.
-    decimals : int
-        Decimals that tables show.
+    decimals : int or None
+        Decimals that tables show; None shows all digits of round numbers, such as 0.0001 or 10000.
     tested : str or None
         Where there is one run and the measure is a share in per cent: the name of the result with
         the number of rows that were tested, from which the binomial standard error is computed.
+    judged : bool
+        Whether numbers are marked as better or worse than the paper's. Times and counts, which
+        depend on machines and programs, are only put beside them.
     """
 
     name: str
     title: str
     higher_is_better: bool = False
-    decimals: int = 2
+    decimals: int | None = 2
     tested: str | None = None
+    judged: bool = True
 
 
 @dataclass(frozen=True)
@@ -105,8 +109,8 @@ class Size:
         Further arguments of the experiment's `run`: numbers of rows, pairs and the like.
     absent : frozenset of (str, str)
         Data sets and methods that have no trials together.
-    runs_of : mapping from str to int
-        The number of runs of data sets that have fewer.
+    runs_of : mapping from str or (str, str) to int
+        The number of runs of data sets, or of data sets with a method, that have fewer.
     """
 
     datasets: tuple[str, ...]
@@ -114,16 +118,21 @@ class Size:
     runs: int
     options: Mapping[str, Any] = field(default_factory=dict)
     absent: frozenset[tuple[str, str]] = frozenset()
-    runs_of: Mapping[str, int] = field(default_factory=dict)
+    runs_of: Mapping[str | tuple[str, str], int] = field(default_factory=dict)
 
     def trials(self) -> Iterator[Trial]:
         """Yield the trials, run by run: the time of the first ones tells that of the others."""
         for run in range(self.runs):
             for dataset in self.datasets:
                 for method in self.methods:
-                    present = (dataset, method) not in self.absent
-                    if present and run < self.runs_of.get(dataset, self.runs):
+                    if run < self._n_runs(dataset, method):
                         yield Trial(run, dataset, method)
+
+    def _n_runs(self, dataset: str, method: str) -> int:
+        if (dataset, method) in self.absent:
+            return 0
+        of_all_methods = self.runs_of.get(dataset, self.runs)
+        return self.runs_of.get((dataset, method), of_all_methods)
 
 
 @dataclass(frozen=True)
@@ -183,6 +192,8 @@ class Experiment:
         The measures of these results.
     own_methods : tuple of str
         The methods that the paper proposes: they are counted apart from those it compares with.
+    kept : tuple of str
+        Further results of trials that the JSON file holds: chosen settings, curves.
     journal : str, optional
         Name of the file of finished trials; default: the name of the experiment. Experiments with
         the same `run` and options that name the same file share their trials: none is run twice.
@@ -205,6 +216,7 @@ class Experiment:
     derive: Callable[[Mapping[Trial, Result]], Mapping[Trial, Result]] | None = None
     derived: tuple[Measure, ...] = ()
     own_methods: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
     journal: str | None = None
 
     def size(self, *, quick: bool) -> Size:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,16 @@ from likewise.plotting._style import style
 
 def write_results(path: Path, results: Mapping[str, Any]) -> list[Path]:
     """Write the JSON and the Markdown file next to `path`, a name without an ending."""
-    text = json.dumps(results, indent=1, ensure_ascii=False, allow_nan=False)
-    contents = {".json": f"{text}\n", ".md": markdown(results)}
+    contents = {".json": f"{_as_json(results)}\n", ".md": markdown(results)}
     return [_write(path, ending, text.encode()) for ending, text in contents.items()]
+
+
+def _as_json(results: Mapping[str, Any]) -> str:
+    """Return JSON with one line per number, but one line per trial for what is kept of trials."""
+    dump = partial(json.dumps, ensure_ascii=False, allow_nan=False)
+    lines = ",\n  ".join(dump(entry) for entry in results["details"])
+    text = dump({**results, "details": []}, indent=1)
+    return text.replace('"details": []', f'"details": [\n  {lines}\n ]') if lines else text
 
 
 def write_figures(

@@ -15,6 +15,7 @@ from sklearn.model_selection import train_test_split
 from likewise._runtime.arrays import Array, IndexArray
 from likewise.datasets import Dataset, deskew
 from likewise.experiments._data import load_once
+from likewise.experiments._rows import all_rows
 from likewise.experiments._seeds import generator
 
 _TEST_SHARE = 0.3
@@ -148,8 +149,7 @@ def _split(
     if source.official:
         assert data.X_test is not None
         return X, data.X_test, y, np.asarray(data.y_test)
-    if data.X_test is not None:
-        X, y = np.concatenate([X, data.X_test]), np.concatenate([y, np.asarray(data.y_test)])
+    X, y = all_rows(data)
     seed = int(generator(dataset, run).integers(2**31))
     used = np.arange(len(y))
     if source.n_samples is not None and source.n_samples < len(y):

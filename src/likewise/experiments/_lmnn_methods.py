@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh
@@ -16,14 +15,16 @@ from sklearn.svm import SVC, LinearSVC
 
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise.batch import FDA, LMNN, MMC, NCA, RCA, MultiMetricLMNN
+from likewise.batch.lmnn.early_stopping import split_validation
 from likewise.batch.lmnn.local_metrics import LocalMetrics
 from likewise.energy import EnergyClassifier
 from likewise.evaluation import knn_error
+from likewise.experiments._choice import choose
 from likewise.experiments._lmnn_data import Problem, problem
+from likewise.experiments._rows import random_rows
 from likewise.experiments._seeds import generator
+from likewise.experiments._timing import timed
 from likewise.neighbors import vote
-
-T = TypeVar("T")
 
 N_NEIGHBORS = 3
 PROTECTIONS: tuple[Mapping[str, float], ...] = (
@@ -56,11 +57,24 @@ Split = tuple[IndexArray, IndexArray]
 
 
 class Fitted(NamedTuple):
-    """A fitted model, the processor time that took, and the settings that were chosen."""
+    """A fitted model.
+
+    Attributes
+    ----------
+    model : object
+        The model, or its L.
+    seconds : float
+        The processor time of the fit.
+    rows : int array
+        The training rows that it learned from, without those by whose error it was stopped.
+    chosen : dict
+        The settings that were chosen.
+    """
 
     model: Any
     seconds: float
-    chosen: str = ""
+    rows: IndexArray
+    chosen: Mapping[str, Any]
 
 
 def equal_class_lda(X: Array, y: IndexArray) -> FloatArray:
@@ -82,29 +96,26 @@ def equal_class_lda(X: Array, y: IndexArray) -> FloatArray:
 
 def some_rows(p: Problem, most: int, *names: str | int) -> IndexArray:
     """Return at most `most` random training rows, in their order."""
-    if len(p.y) <= most:
-        return np.arange(len(p.y))
-    return np.sort(generator(*names).choice(len(p.y), most, replace=False))
+    return random_rows(len(p.y), most, generator(*names))
 
 
 def fit_rival(method: str, p: Problem, run: int) -> Fitted:
     """Fit a metric that the paper compares with: LDA, FDA, RCA, MMC or NCA."""
-    start = time.process_time()
+    every = np.arange(len(p.y))
     if method == "LDA":
-        return Fitted(equal_class_lda(p.X, p.y), time.process_time() - start)
+        return Fitted(*timed(lambda: equal_class_lda(p.X, p.y)), every, {})
     learner: Any = {
         "FDA": FDA(shrinkage=None),
         "RCA": RCA(shrinkage=None),
         "MMC": MMC(random_state=0),
         "NCA": NCA(n_jobs=1, random_state=0),
     }[method]
-    rows = np.arange(len(p.y))
-    if method in ("MMC", "NCA"):
-        rows = some_rows(p, _MOST_ROWS_OF_RIVALS, "rivals", run)
+    slow = method in ("MMC", "NCA")
+    rows = some_rows(p, _MOST_ROWS_OF_RIVALS, "rivals", run) if slow else every
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a rival that ends early is one, too
-        learner.fit(p.X[rows], p.y[rows])
-    return Fitted(np.asarray(learner.components_), time.process_time() - start)
+        fitted, seconds = timed(lambda: learner.fit(p.X[rows], p.y[rows]))
+    return Fitted(np.asarray(fitted.components_), seconds, rows, {})
 
 
 def splits(dataset: str, p: Problem, run: int) -> Iterator[Split]:
@@ -118,14 +129,6 @@ def splits(dataset: str, p: Problem, run: int) -> Iterator[Split]:
     for fold in range(n_folds if len(rows) == len(p.y) else 1):
         held = p.folds[rows] == fold
         yield rows[~held], rows[held]
-
-
-def choose(
-    candidates: Sequence[T], errors: Callable[[Split], Sequence[float]], parts: Iterator[Split]
-) -> T:
-    """Return the candidate with the lowest mean error on the held-out rows; the first of equals."""
-    means = np.mean([errors(part) for part in parts], axis=0)
-    return candidates[int(np.argmin(means))]
 
 
 def fit_lmnn(X: Array, y: IndexArray, settings: Mapping[str, Any]) -> LMNN:
@@ -186,9 +189,8 @@ def fitted_lmnn(dataset: str, run: int, limit: int | None, *, passes: bool) -> F
     if passes:
         settings["n_passes"] = number_of_passes(dataset, run, limit)
         rows = some_rows(p, _MOST_ROWS_OF_VARIANTS, "variants", run)
-    start = time.process_time()
-    model = fit_lmnn(p.X[rows], p.y[rows], settings)
-    return Fitted(model, time.process_time() - start, describe(settings))
+    model, seconds = timed(lambda: fit_lmnn(p.X[rows], p.y[rows], settings))
+    return Fitted(model, seconds, _learned(p, rows, model), settings)
 
 
 def energy_rule(metric: LMNN, rule: tuple[str, bool], X: Array, y: IndexArray) -> EnergyClassifier:
@@ -245,16 +247,21 @@ def fitted_metrics(dataset: str, run: int, limit: int | None) -> Fitted:
         return [1 - float(model.score(p.X[held], p.y[held])) for model in fits]
 
     fractions: tuple[float | None, ...] = (_VALIDATION_FRACTION,)
-    fraction: float | None = _VALIDATION_FRACTION
     if dataset in SMALL:
         fractions = (_VALIDATION_FRACTION, None)
-        fraction = choose(fractions, errors, splits(dataset, p, run))
+    fraction = choose(fractions, errors, splits(dataset, p, run))
     rows = some_rows(p, _MOST_ROWS_OF_VARIANTS, "variants", run)
-    start = time.process_time()
-    model = fit(p.X[rows], p.y[rows], fraction)
-    return Fitted(
-        model, time.process_time() - start, describe({"validation_fraction": fraction or 0})
-    )
+    model, seconds = timed(lambda: fit(p.X[rows], p.y[rows], fraction))
+    learned = _learned(p, rows, model)
+    return Fitted(model, seconds, learned, {"validation_fraction": fraction})
+
+
+def _learned(p: Problem, rows: IndexArray, model: LMNN | MultiMetricLMNN) -> IndexArray:
+    """Return the rows of the training set that a fit to some rows learned its metrics from."""
+    codes = np.unique(p.y[rows], return_inverse=True)[1]
+    weights = np.ones(len(rows))
+    train, _ = split_validation(codes, weights, model.validation_fraction, model.random_state)
+    return rows[train]
 
 
 def predict_with_metrics(model: MultiMetricLMNN, p: Problem) -> Array:
@@ -271,8 +278,8 @@ def fitted_svm(dataset: str, p: Problem, run: int) -> Fitted:
     20news: a linear one on all words, one class against the others.
     """
     if dataset == "20news":
-        start = time.process_time()
-        return Fitted(LinearSVC().fit(p.raw, p.y), time.process_time() - start, "linear")
+        linear = timed(lambda: LinearSVC().fit(p.raw, p.y))
+        return Fitted(*linear, np.arange(len(p.y)), {"kernel": "linear", "C": 1.0})
     rows = some_rows(p, _MOST_ROWS_OF_SVM, "svm", run)
     few = some_rows(p, _MOST_ROWS_OF_RIVALS, "svm", run)
     held = p.folds[few] == 0
@@ -285,12 +292,6 @@ def fitted_svm(dataset: str, p: Problem, run: int) -> Fitted:
         )
         return [1 - float(model.score(p.X[test], p.y[test])) for model in models]
 
-    kernel = choose(_SVM_KERNELS, errors, iter([(few[~held], few[held])]))
-    start = time.process_time()
-    model = SVC(**kernel, max_iter=_MOST_SVM_STEPS).fit(p.X[rows], p.y[rows])
-    return Fitted(model, time.process_time() - start, describe(kernel))
-
-
-def describe(settings: Mapping[str, Any]) -> str:
-    """Return settings as text."""
-    return ", ".join(f"{name}={value}" for name, value in settings.items())
+    kernel = choose(_SVM_KERNELS, errors, [(few[~held], few[held])])
+    svm = SVC(**kernel, max_iter=_MOST_SVM_STEPS)
+    return Fitted(*timed(lambda: svm.fit(p.X[rows], p.y[rows])), rows, kernel)

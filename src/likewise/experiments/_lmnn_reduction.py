@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.decomposition import PCA
@@ -19,9 +17,9 @@ from likewise.experiments._experiment import Result
 from likewise.experiments._lmnn_data import upright_digits
 from likewise.experiments._lmnn_methods import N_NEIGHBORS, fit_lmnn
 from likewise.experiments._lmnn_search import nearest_by_abandoning, within_by_abandoning
+from likewise.experiments._rows import random_rows
 from likewise.experiments._seeds import generator
-
-T = TypeVar("T")
+from likewise.experiments._timing import timed
 
 SEARCH_METHODS = ("abandoning", "ball tree", "impostors by ball trees")
 REDUCTION_METHODS = ("PCA", "LMNN-S", "LMNN-R")
@@ -45,9 +43,7 @@ def digits(limit: int | None, n_test: int | None) -> Digits:
     data = load_once("mnist")
     assert data.X_test is not None
     y, y_test = np.asarray(data.y), np.asarray(data.y_test)[:n_test]
-    rows = np.arange(len(y))
-    if limit is not None and limit < len(y):
-        rows = np.sort(generator("digits").choice(len(y), limit, replace=False))
+    rows = random_rows(len(y), len(y) if limit is None else limit, generator("digits"))
     images = upright_digits(data.X[rows], data.X)
     pca = PCA(svd_solver="covariance_eigh").fit(images)
     images_test = upright_digits(data.X_test[:n_test], data.X)
@@ -102,14 +98,14 @@ def run_search(
     baseline = _baseline_seconds(limit, n_test, n_queries)
     few = np.ascontiguousarray(queries[:, :n_components])
     if method == "abandoning":
-        seconds, found = _seconds(
+        found, seconds = timed(
             lambda: [nearest_by_abandoning(query, rows, N_NEIGHBORS) for query in few]
         )
         share = sum(compared for _, compared in found) / (rows.size * len(few))
     else:
         tree = BallTree(rows)
         tree.reset_n_calls()
-        seconds, _ = _seconds(lambda: tree.query(few, N_NEIGHBORS))
+        _, seconds = timed(lambda: tree.query(few, N_NEIGHBORS))
         share = tree.get_n_calls() / (len(rows) * len(few))
     return {"speedup": baseline / seconds, "compared": 100 * share}
 
@@ -118,11 +114,12 @@ def run_search(
 def _baseline_seconds(limit: int | None, n_test: int | None, n_queries: int) -> float:
     """Return the processor time of a search in all dimensions that abandons rows."""
     data = digits(limit, n_test)
-    return _seconds(
+    _, seconds = timed(
         lambda: [
             nearest_by_abandoning(query, data.X, N_NEIGHBORS) for query in data.X_test[:n_queries]
         ]
-    )[0]
+    )
+    return seconds
 
 
 def _impostor_search(rows: Array, data: Digits, n_queries: int) -> Result:
@@ -158,8 +155,8 @@ def _impostor_search(rows: Array, data: Digits, n_queries: int) -> Result:
 
     for tree in trees.values():
         tree.reset_n_calls()
-    brute, n_brute = _seconds(by_abandoning)
-    seconds, n_found = _seconds(by_trees)
+    n_brute, brute = timed(by_abandoning)
+    n_found, seconds = timed(by_trees)
     compared = sum(tree.get_n_calls() for tree in trees.values())
     return {
         "impostor_speedup": brute / seconds,
@@ -167,9 +164,3 @@ def _impostor_search(rows: Array, data: Digits, n_queries: int) -> Result:
         "n_impostors": n_found,
         "n_impostors_by_abandoning": n_brute,
     }
-
-
-def _seconds(work: Callable[[], T]) -> tuple[float, T]:
-    start = time.process_time()
-    result = work()
-    return max(time.process_time() - start, 1e-9), result

@@ -17,6 +17,7 @@ from likewise.experiments._experiment import Result
 from likewise.experiments._lmnn_counts import distances_by_metric, left_out_error
 from likewise.experiments._lmnn_data import upright_digits
 from likewise.experiments._lmnn_methods import N_NEIGHBORS, equal_class_lda
+from likewise.experiments._rows import random_rows
 from likewise.experiments._seeds import generator
 
 ZEBRA_METHODS = ("Input", "LMNN", "RCA", "NCA", "MMC", "LDA")
@@ -108,8 +109,7 @@ def run_digits(n_samples: int) -> Result:
     data = load_once("mnist")
     y = np.asarray(data.y)
     rows = np.flatnonzero(np.isin(y, _DIGITS))
-    if len(rows) > n_samples:
-        rows = np.sort(generator("four digits").choice(rows, n_samples, replace=False))
+    rows = rows[random_rows(len(rows), n_samples, generator("four digits"))]
     y = y[rows]
     points = PCA(2, random_state=0).fit_transform(upright_digits(data.X[rows], data.X))
     with warnings.catch_warnings():

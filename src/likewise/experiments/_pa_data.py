@@ -10,6 +10,7 @@ import numpy as np
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise.datasets import Dataset
 from likewise.experiments._data import load_once
+from likewise.experiments._rows import all_rows
 
 DATA: Mapping[str, str] = MappingProxyType(
     {
@@ -47,17 +48,17 @@ Labelled = tuple[Array, Array]
 
 def samples(dataset: str) -> tuple[FloatArray, IndexArray]:
     """Return the rows of a data set of the paper and the numbers of their classes."""
-    X, y = _PARTS.get(dataset, _all)(load_once(DATA[dataset]))
+    X, y = _PARTS.get(dataset, _training)(load_once(DATA[dataset]))
     _, codes = np.unique(y, return_inverse=True)
     return np.asarray(X, dtype=np.float64), codes
 
 
-def _all(data: Dataset) -> Labelled:
+def _training(data: Dataset) -> Labelled:
     return data.X, np.asarray(data.y)
 
 
 def _soybeans(data: Dataset) -> Labelled:
-    X, y = _all(data)
+    X, y = _training(data)
     return X[:_N_SOYBEANS], y[:_N_SOYBEANS]
 
 
@@ -68,27 +69,20 @@ def _soybeans_of_four_classes(data: Dataset) -> Labelled:
 
 
 def _glass(data: Dataset) -> Labelled:
-    X, y = _all(data)
+    X, y = _training(data)
     return X, np.minimum(y, _N_WINDOW_GLASS)
 
 
 def _ecoli(data: Dataset) -> Labelled:
     assert data.classes is not None
-    X, y = _all(data)
+    X, y = _training(data)
     chosen = np.isin(np.array(data.classes)[y], _ECOLI)
     return X[chosen], y[chosen]
 
 
-def _training_and_test(data: Dataset) -> Labelled:
-    assert data.X_test is not None
-    assert data.y_test is not None
-    X, y = _all(data)
-    return np.concatenate([X, data.X_test]), np.concatenate([y, data.y_test])
-
-
 def _digits(data: Dataset) -> Labelled:
     """Return half as many digits as nist16 has, averaged over 2 × 2 pixels."""
-    X, y = _all(data)
+    X, y = _training(data)
     rows = np.concatenate([np.flatnonzero(y == digit)[:_N_PER_DIGIT] for digit in np.unique(y)])
     blocks = X[rows].reshape(len(rows), 8, 2, 8, 2)
     return blocks.mean(axis=(2, 4)).reshape(len(rows), 64), y[rows]
@@ -100,7 +94,7 @@ _PARTS: Mapping[str, Callable[[Dataset], Labelled]] = MappingProxyType(
         "soyL": _soybeans,
         "glass": _glass,
         "ecoli": _ecoli,
-        "satellite": _training_and_test,
+        "satellite": all_rows,
         "usps": _digits,
     }
 )

@@ -14,7 +14,7 @@ from likewise.experiments._figures import panels
 from likewise.experiments._pa_derived import TIMED, compare_ranks, datasets_of, scores
 from likewise.experiments._pa_trials import DECOMPOSED, ONLINE
 from likewise.experiments._seeds import generator
-from likewise.plotting import critical_difference_diagram
+from likewise.plotting import critical_difference
 from likewise.plotting._style import COLORS, MUTED
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def draw_ranks(results: Results) -> matplotlib.figure.Figure:
     figure, axes = panels(2, 1)
     figure.set_size_inches(7.0, 5.0)
     for axis, (what, test) in zip(axes, compare_ranks(results).items(), strict=True):
-        critical_difference_diagram(
+        critical_difference(
             test.ranks, test.names, test.n_datasets, p_values=test.p_values, ax=axis
         )
         axis.set_title(f"average ranks of {what}")

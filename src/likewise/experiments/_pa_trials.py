@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,9 +15,11 @@ from likewise.batch import ITML
 from likewise.constraints import Pairs, random_pairs
 from likewise.evaluation import effective_dimension, knn_error, leave_one_out_error
 from likewise.exceptions import DegenerateMetricWarning, OverfitWarning
+from likewise.experiments._choice import choose
 from likewise.experiments._experiment import Result
 from likewise.experiments._pa_data import samples
 from likewise.experiments._seeds import generator
+from likewise.experiments._timing import mean_seconds
 from likewise.online import PAMetric, tune_C
 
 ONLINE = {
@@ -74,7 +74,7 @@ def _run(data: Halves, dataset: str, method: str) -> Result:
         parameter = tune_C(learner, data.X, *data.pairs, criterion="knn", y=data.y, n_jobs=1).C
         learner.set_params(C=parameter)
     pairs = _separable(data.X, data.pairs) if method == "ITML" else data.pairs
-    seconds = _seconds(lambda: learner.fit_pairs(data.X, *pairs))
+    seconds = mean_seconds(lambda: learner.fit_pairs(data.X, *pairs), at_least=_MIN_SECONDS)
     L = learner.components_
     result = {
         "errors": _errors(data, L),
@@ -115,18 +115,21 @@ def _draw_pairs(y: IndexArray, seed: int) -> Pairs:
 
 def _tuned_slack_weight(data: Halves) -> float:
     """Return the slack weight of ITML with the least error of 4 neighbours in two folds."""
-    errors = np.zeros(len(_SLACK_WEIGHTS))
-    folds = KFold(_SLACK_FOLDS, shuffle=True, random_state=data.seed)
-    for train, test in folds.split(data.X):
+
+    def errors(part: tuple[IndexArray, IndexArray]) -> list[float]:
+        train, test = part
         X, y = data.X[train], data.y[train]
-        pairs = _draw_pairs(y, data.seed)
-        for number, slack_weight in enumerate(_SLACK_WEIGHTS):
+        pairs, found = _separable(X, _draw_pairs(y, data.seed)), []
+        for slack_weight in _SLACK_WEIGHTS:
             learner = ITML(slack_weight, max_iter=_ITML_STEPS, random_state=data.seed)
-            learner.fit_pairs(X, *_separable(X, pairs))
+            learner.fit_pairs(X, *pairs)
             Z, Z_test = learner.transform(X), learner.transform(data.X[test])
             k = min(_SLACK_NEIGHBORS, len(Z))
-            errors[number] += knn_error(Z, y, Z_test, data.y[test], n_neighbors=k).error
-    return _SLACK_WEIGHTS[int(errors.argmin())]
+            found.append(float(knn_error(Z, y, Z_test, data.y[test], n_neighbors=k).error))
+        return found
+
+    folds = KFold(_SLACK_FOLDS, shuffle=True, random_state=data.seed)
+    return choose(_SLACK_WEIGHTS, errors, folds.split(data.X))
 
 
 def _separable(X: FloatArray, pairs: Pairs) -> Pairs:
@@ -134,16 +137,6 @@ def _separable(X: FloatArray, pairs: Pairs) -> Pairs:
     first, second = pairs.index.T
     usable = pairs.same | (X[first] != X[second]).any(axis=1)
     return Pairs(pairs.index[usable], pairs.same[usable])
-
-
-def _seconds(fit: Callable[[], object]) -> float:
-    """Return the processor time of a fit: the mean of several if it is short."""
-    start, n_fits, spent = time.process_time(), 0, 0.0
-    while spent < _MIN_SECONDS:
-        fit()
-        n_fits += 1
-        spent = time.process_time() - start
-    return spent / n_fits
 
 
 def _errors(data: Halves, L: FloatArray) -> list[float]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from likewise import _loops
+from likewise._runtime.journal import Journal
 from likewise._runtime.progress import progress
 from likewise._runtime.text import quote, quote_path
 from likewise._runtime.threads import count_threads
@@ -19,7 +20,6 @@ from likewise._runtime.writing import write_atomically
 from likewise.experiments._data import load_once
 from likewise.experiments._experiment import Experiment, Result, Size, Trial
 from likewise.experiments._files import write_figures, write_results
-from likewise.experiments._journal import Journal
 from likewise.experiments._summary import summarize
 from likewise.experiments._tables import Table, summary_sentence, tables
 from likewise.experiments._trials import run_trials

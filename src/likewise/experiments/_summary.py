@@ -40,6 +40,7 @@ def summarize(
         "marks": _count_marks(cells),
         "own_marks": _count_marks(own),
         "cells": cells,
+        "details": list(_details(experiment.kept, results)),
         "figures": [
             {"name": f"{name}-{figure.name}", "caption": figure.caption}
             for figure in experiment.figures
@@ -61,18 +62,27 @@ def _cells(
             if values:
                 error = standard_error(measure, values, seen[0])
                 paper = expected.get((dataset, method, measure.name))
-                comparable = dataset not in experiment.stand_ins
+                comparable = measure.judged and dataset not in experiment.stand_ins
                 yield {
                     "dataset": dataset,
                     "method": method,
                     "measure": measure.name,
                     "mean": _rounded(float(np.mean(values))),
                     "standard_error": None if error is None else _rounded(error),
-                    "runs": [_rounded(value) for value in values],
+                    "runs": [_rounded(float(value)) for value in values],
                     "published": None if paper is None else paper.value,
                     "published_deviation": None if paper is None else paper.deviation,
                     "mark": mark(measure, values, error, paper) if paper and comparable else None,
                 }
+
+
+def _details(kept: Sequence[str], results: Mapping[Trial, Result]) -> Iterable[dict[str, Any]]:
+    """Yield what is kept of each trial besides the measures."""
+    for trial, result in results.items():
+        found = {name: _rounded(result[name]) for name in kept if name in result}
+        if found:
+            place = {"dataset": trial.dataset, "method": trial.method, "run": trial.run}
+            yield {**place, **found}
 
 
 def _count_marks(cells: Iterable[Mapping[str, Any]]) -> dict[str, int]:
@@ -94,7 +104,7 @@ def mark(measure: Measure, values: Sequence[float], error: float | None, paper: 
     """Return "better", "same" (within two standard errors of the difference) or "worse"."""
     difference = float(np.mean(values)) - paper.value
     # The paper's value is rounded to the decimals that the table shows.
-    rounding = 0.5 * 10.0**-measure.decimals
+    rounding = 0.0 if measure.decimals is None else 0.5 * 10.0**-measure.decimals
     theirs = paper.standard_error
     if paper.deviation is None and paper.runs > 1 and len(values) > 1 and error is not None:
         theirs = error * math.sqrt(len(values) / paper.runs)
@@ -103,5 +113,12 @@ def mark(measure: Measure, values: Sequence[float], error: float | None, paper: 
     return "better" if (difference > 0) == measure.higher_is_better else "worse"
 
 
-def _rounded(value: float) -> float:
-    return float(f"{value:.{_SIGNIFICANT}g}")
+def _rounded(value: Any) -> Any:
+    """Return a number with the digits of the files, also inside lists and mappings."""
+    if isinstance(value, float):
+        return float(f"{value:.{_SIGNIFICANT}g}")
+    if isinstance(value, Mapping):
+        return {name: _rounded(entry) for name, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_rounded(entry) for entry in value]
+    return value

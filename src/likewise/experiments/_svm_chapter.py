@@ -28,8 +28,9 @@ from likewise.batch import (
     TripletSVM,
 )
 from likewise.experiments._data import load_once
+from likewise.experiments._rows import Split, held_out
 from likewise.experiments._seeds import generator
-from likewise.experiments._tuned import Contender, Split
+from likewise.experiments._tuned import Contender
 from likewise.statistics import stratified_folds
 
 PAPER = (
@@ -55,8 +56,6 @@ class Task:
         Whether there are 10 folds; otherwise the test rows are given.
     labels : str or None
         Name of the labels, if they are not the usual ones.
-    rival_folds : int
-        Folds in which the methods that are not the chapter's are tested.
     max_rows : int or None
         Methods learn from this many random rows; all rows are neighbours still.
     """
@@ -65,7 +64,6 @@ class Task:
     n_components: int | None = None
     in_folds: bool = False
     labels: str | None = None
-    rival_folds: int = N_FOLDS
     max_rows: int | None = None
 
 
@@ -73,7 +71,7 @@ DIGITS: Mapping[str, Task] = MappingProxyType(
     {
         "MNIST": Task("mnist", n_components=100, max_rows=10_000),
         "PenDigits": Task("pendigits"),
-        "Semeion": Task("semeion", n_components=100, in_folds=True, rival_folds=3),
+        "Semeion": Task("semeion", n_components=100, in_folds=True),
         "USPS": Task("usps", n_components=100),
     }
 )
@@ -81,15 +79,13 @@ UCI: Mapping[str, Task] = MappingProxyType(
     {
         "Parkinsons": Task("parkinsons", in_folds=True),
         "Sonar": Task("sonar", in_folds=True),
-        "Segmentation": Task("segment", in_folds=True, rival_folds=3),
+        "Segmentation": Task("segment", in_folds=True),
         "Breast tissue": Task("breast_tissue", in_folds=True),
         "ILPD": Task("ilpd", in_folds=True),
         "Satellite": Task("satimage"),
         "Transfusion": Task("transfusion", in_folds=True),
         "SPECTF": Task("spectf"),
-        "Cardiotocography": Task(
-            "cardiotocography", in_folds=True, labels="y_class10", rival_folds=3
-        ),
+        "Cardiotocography": Task("cardiotocography", in_folds=True, labels="y_class10"),
         "Letter": Task("letter"),
     }
 )
@@ -101,12 +97,7 @@ def split(task: Task, run: int, fold: int, limit: int | None = None) -> Split:
     X, y, X_test, y_test = _parts(task)
     if task.in_folds:
         folds = stratified_folds(y, N_FOLDS, random_state=generator(task.name, "folds", run))
-        X, y, X_test, y_test = (
-            X[folds != fold],
-            y[folds != fold],
-            X[folds == fold],
-            y[folds == fold],
-        )
+        X, y, X_test, y_test = held_out(X, y, folds == fold)
     if limit is not None:
         train, test = (
             generator("limit").permutation(len(labels))[:limit] for labels in (y, y_test)

@@ -108,7 +108,12 @@ def _table(results: Mapping[str, Any], measure: Mapping[str, Any]) -> Table:
     return Table(measure["title"], ("", *methods), tuple(rows))
 
 
-def _text(cell: Mapping[str, Any] | None, decimals: int) -> str:
+def number_text(value: float, decimals: int | None) -> str:
+    """Return a number with some decimals, or with the digits of a round number."""
+    return f"{value:g}" if decimals is None else f"{value:.{decimals}f}"
+
+
+def _text(cell: Mapping[str, Any] | None, decimals: int | None) -> str:
     if cell is None:
         return ""
     ours = _with_spread(cell["mean"], cell["standard_error"], decimals)
@@ -118,10 +123,9 @@ def _text(cell: Mapping[str, Any] | None, decimals: int) -> str:
     return f"{ours} ({paper}: {cell['mark']})" if cell["mark"] else f"{ours} ({paper})"
 
 
-def _with_spread(value: float, spread: float | None, decimals: int) -> str:
-    if spread is None:
-        return f"{value:.{decimals}f}"
-    return f"{value:.{decimals}f} ± {spread:.{decimals}f}"
+def _with_spread(value: float, spread: float | None, decimals: int | None) -> str:
+    numbers = (value,) if spread is None else (value, spread)
+    return " ± ".join(number_text(number, decimals) for number in numbers)
 
 
 def _row(cells: Any) -> str:

@@ -179,6 +179,7 @@ LMNN_FIGURES = Experiment(
         "from 5000; all images vote. Searches have 100 queries. Figure 5 is of the first 2000 test "
         "images.",
     ),
+    own_methods=("LMNN", "LMNN-R", *CIRCLE_METHODS),
     figures=(
         Figure("zebra", "Striped modes and the dominant axes of metrics (Figure 2).", draw_zebra),
         Figure(

@@ -137,6 +137,7 @@ TABLE1 = Experiment(
     data=DATA,
     published=_PUBLISHED,
     stand_ins=_STAND_INS,
+    own_methods=("PAM-II", "PAM-I"),
     journal="pam",
 )
 CURVES = Experiment(
@@ -159,6 +160,7 @@ CURVES = Experiment(
             partial(draw_curves, x="n", y="curve", labels=("samples", "cumulative error (%)")),
         ),
     ),
+    own_methods=TABLE1.own_methods,
     journal="pam",
 )
 EXPERIMENTS = (TABLE1, CURVES)

@@ -154,6 +154,7 @@ POLA_DENOISE = Experiment(
     ),
     full=Size((_COMMON, _INDEPENDENT), _METHODS, runs=10, options={"n_images": 64}),
     quick=Size((_COMMON, _INDEPENDENT), _METHODS, runs=2, options={"n_images": 16}),
+    own_methods=("POLA",),
     figures=(
         Figure(
             "images",

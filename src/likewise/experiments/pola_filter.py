@@ -14,6 +14,7 @@ from likewise.experiments._data import load_once
 from likewise.experiments._experiment import Experiment, Figure, Measure, Result, Size, Trial
 from likewise.experiments._figures import panels
 from likewise.experiments._papers import POLA_PAPER
+from likewise.experiments._rows import all_rows, unit_rows
 from likewise.experiments._seeds import generator
 from likewise.online import PAUM, POLA, Perceptron
 
@@ -69,14 +70,11 @@ def _vectors(data: Dataset) -> tuple[FloatArray, Array]:
 
     Words are weighted by tf-idf; those of the largest variance are used, and rows have length 1.
     """
-    assert data.X_test is not None
-    counts = np.r_[data.X, data.X_test]
+    counts, y = all_rows(data)
     idf = np.log(len(counts) / np.maximum(np.count_nonzero(counts, axis=0), 1))
     variances = np.square(idf) * counts.var(axis=0, dtype=np.float32)
     words = np.sort(np.argsort(-variances, kind="stable")[:_N_WORDS])
-    X = counts[:, words] * idf[words]
-    lengths = np.linalg.norm(X, axis=1, keepdims=True)
-    return X / np.where(lengths > 0, lengths, 1.0), np.r_[data.y, data.y_test]
+    return unit_rows(counts[:, words] * idf[words]), y
 
 
 def error_rates(predicted: BoolArray, relevant: BoolArray) -> tuple[float, float]:
@@ -209,6 +207,7 @@ POLA_FILTER = Experiment(
         "documents with exactly one topic.",
         "3000 random documents in each run, of 9100.",
     ),
+    own_methods=("POLA",),
     figures=(
         Figure(
             "errors",

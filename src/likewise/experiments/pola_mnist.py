@@ -143,7 +143,7 @@ def _count_wins(results: Mapping[Trial, Result]) -> Mapping[Trial, Result]:
         for k in _NUMBERS_OF_NEIGHBORS:
             rivals, ours = _errors(results, rival, kind, k)
             share |= {f"ahead_{k}": 100 * float(np.mean(ours < rivals)), "problems": len(ours)}
-        shares[Trial(0, "all problems", rival)] = share
+        shares[Trial(0, f"against {rival}", "POLA")] = share
     return shares
 
 
@@ -220,10 +220,11 @@ POLA_MNIST = Experiment(
     ),
     data=dict.fromkeys(_PROBLEMS, "mnist"),
     published=tuple(
-        Published("all problems", rival, f"ahead_{k}", round(100 * wins / 45, 1))
+        Published(f"against {rival}", "POLA", f"ahead_{k}", round(100 * wins / 45, 1))
         for k in _NUMBERS_OF_NEIGHBORS
         for rival, wins in (("Euclidean", 45), ("RCA", 45), ("RCA after PCA", 44), ("FDA", 45))
     ),
+    own_methods=("POLA",),
     figures=(
         Figure(
             "errors",
