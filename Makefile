@@ -4,6 +4,8 @@
 # make minimums  the tests on Python 3.11 with the lowest versions that pyproject.toml allows
 # make fuzz      hostile files, numbers, kills, interrupts, threads and forks: a few minutes
 # make bench     measure against the rivals, each in the environment it needs
+# make completeness  the share of public names whose types are known, by pyright
+# make dist      sdist and wheel in dist/, their contents checked, each used in a clean environment
 # make docs      build the documentation
 # make clean     remove what the others made
 
@@ -20,7 +22,7 @@ ifneq ($(wildcard ../shared/data),)
 export LIKEWISE_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test lint types layers tests twins fuzz bench docs minimums sanitize clean check-tools
+.PHONY: demo test lint types layers tests twins fuzz bench docs dist completeness minimums sanitize clean check-tools
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.demo
@@ -59,6 +61,20 @@ docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
+# pyright reads an installed package, not one in place; no loops are compiled.
+completeness: check-tools
+	$(PYTHON) -m venv .venv-types
+	LIKEWISE_BUILD_NATIVE=0 .venv-types/bin/python -m pip install -q --disable-pip-version-check ".[live]" "pyright>=1.1.390"
+	PATH="$(CURDIR)/.venv-types/bin:$$PATH" .venv-types/bin/python tools/type_completeness.py
+
+# What a release uploads, apart from the wheels of other systems.
+dist: check-tools
+	rm -rf dist .venv-dist
+	$(PYTHON) -m venv .venv-dist
+	.venv-dist/bin/python -m pip install -q --disable-pip-version-check "build>=1.2"
+	.venv-dist/bin/python -m build
+	.venv-dist/bin/python tools/check_dist.py dist
+
 # The tests with the lowest versions that pyproject.toml allows, in an environment of their own.
 MINIMUMS := $(abspath .venv-minimums)
 minimums: check-tools
@@ -82,7 +98,7 @@ sanitize: check-tools
 	  .venv-sanitize/bin/python -m pytest -q -p no:cacheprovider tests/_loops
 
 clean:
-	rm -rf $(VENV) .venv-sanitize .venv-minimums build dist docs/_build docs/gallery .bench
+	rm -rf $(VENV) .venv-sanitize .venv-minimums .venv-types .venv-dist build dist docs/_build docs/gallery .bench
 
 check-tools:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -96,10 +112,11 @@ $(VENV)/pyvenv.cfg: | check-tools
 	$(PYTHON) -m venv $(VENV)
 
 # One stamp a set of extras; all install the package in place, so that edits show at once.
-$(VENV)/.demo: EXTRAS := [tables]
+$(VENV)/.demo: EXTRAS := [tables,report]
 $(VENV)/.test: EXTRAS := [test]
 $(VENV)/.docs: EXTRAS := [docs]
 $(VENV)/.bench: EXTRAS := [bench]
 $(VENV)/.demo $(VENV)/.test $(VENV)/.docs $(VENV)/.bench: $(VENV)/pyvenv.cfg $(BUILD_FILES)
-	$(BIN)/python -m pip install -q --disable-pip-version-check -e ".$(EXTRAS)"
+	$(BIN)/python -m pip install -q --disable-pip-version-check \
+	  --config-settings=cmake.define.LIKEWISE_WERROR=ON -e ".$(EXTRAS)"
 	@touch $@

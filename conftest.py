@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-# Doctests import the module, which needs river.
+# Doctests import the modules, which need river or torch.
 collect_ignore = [] if find_spec("river") else ["src/likewise/online/_river_steps.py"]
+collect_ignore_glob = [] if find_spec("torch") else ["src/likewise/**/*torch_*.py"]
 
 
 @pytest.fixture(autouse=True)

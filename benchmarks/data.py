@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.adapter_data import adapter_datasets
 from likewise.datasets import deskew
 from likewise.datasets import load as load_dataset
 
@@ -117,6 +118,15 @@ def judged_pairs(name: str, n_learned: int) -> Rows:
     return dataset.X.astype(np.float64), table.astype(np.int64)
 
 
+def judged_items(name: str, wrong_percent: int) -> Rows:
+    """Return items with their classes, and with how many judgements out of 100 are wrong."""
+    dataset = load_dataset(name)
+    X, y = dataset.X, dataset.y
+    if dataset.X_test is not None:
+        X, y = np.vstack([X, dataset.X_test]), np.concatenate([y, dataset.y_test])
+    return X.astype(np.float64), np.column_stack([y, np.full(len(y), wrong_percent)])
+
+
 def simulated(number: int) -> Rows:
     """Return the number of a kind of data that a benchmark draws by itself."""
     return np.array([[number]]), np.zeros(1)
@@ -184,6 +194,13 @@ DATASETS: dict[str, tuple[int, Callable[[], Rows]]] = {
     "20news-minilm": (384, partial(embeddings, "20news_minilm", 3000)),
     "er-dblp-acm-half": (256, partial(judged_pairs, "er_dblp_acm", 2340)),
     "er-dblp-acm-three-quarters": (256, partial(judged_pairs, "er_dblp_acm", 3510)),
+    **adapter_datasets(),
+    **{
+        f"judged-{kind}{ending}": (d, partial(judged_items, name, wrong_percent))
+        for kind, d, name in (("faces", 4096, "olivetti"), ("texts", 384, "20news_minilm"))
+        for ending, wrong_percent in (("", 0), ("-5-wrong", 5))
+    },
+    "gaussians-128": (128, partial(gaussians, 128, 5_000)),
     "stream-16": (16, partial(stream, 16, 200_000)),
     "stream-64": (64, partial(stream, 64, 80_000)),
     "stream-164": (164, partial(stream, 164, 30_000)),

@@ -1,10 +1,12 @@
 """Importing this module declares every benchmark."""
 
 from benchmarks import (
+    adapter,
     classifier_streams,
     closed_form,
     convex,
     itml,
+    live,
     lmnn,
     nca,
     pair_coverage,
@@ -18,10 +20,12 @@ from benchmarks import (
 )
 
 __all__ = [
+    "adapter",
     "classifier_streams",
     "closed_form",
     "convex",
     "itml",
+    "live",
     "lmnn",
     "nca",
     "pair_coverage",

@@ -22,6 +22,7 @@ extensions = [
     "numpydoc",
     "sphinx_gallery.gen_gallery",
     "mathml",
+    "ranks",
     "registry",
     "results",
 ]
@@ -53,14 +54,14 @@ html_static_path = ["_static"]
 html_css_files = ["likewise.css"]
 html_show_sourcelink = False
 html_copy_source = False
-html_sidebars = {"index": [], "quickstart": [], "changelog": []}
+html_sidebars = {"index": [], "quickstart": [], "which_method": [], "changelog": []}
 html_theme_options = {
     "show_prev_next": True,
     "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "footer_start": ["copyright"],
     "footer_end": [],
     "navbar_align": "left",
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 6,
     "pygments_light_style": "tango",
 }
 

@@ -9,6 +9,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import click
 import pytest
 from test_readme import assert_command_exists, commands_in, public_estimators
 
@@ -34,9 +35,13 @@ MODULES = [
     "likewise.evaluation",
     "likewise.experiments",
     "likewise.export",
+    "likewise.live",
     "likewise.neighbors",
     "likewise.online.river",
+    "likewise.plotting",
+    "likewise.report",
     "likewise.statistics",
+    "likewise.tables",
     "likewise.testing",
 ]
 
@@ -101,6 +106,14 @@ def test_every_command_has_a_section_with_example_and_options(command):
         if option.default and not option.is_flag and isinstance(option.default, int):
             about = section.split(f".. option:: {option.opts[-1]}")[1].split(".. option::")[0]
             assert str(option.default) in about, f"the default of {option.opts[-1]}"
+
+
+def test_commands_are_in_the_order_in_which_a_person_goes():
+    documented = [title for title in sections(TEXT["guide/cli.rst"]) if "likewise " in title]
+    assert documented == [f"likewise {command}" for command in main.commands]
+    assert list(main.commands)[:4] == ["compare", "fit", "verify", "export"]
+    shown = re.findall(r"^  (\w+)  ", main.get_help(click.Context(main)), flags=re.MULTILINE)
+    assert shown == list(main.commands)
 
 
 @pytest.mark.parametrize("page", TEXT)

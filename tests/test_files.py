@@ -79,6 +79,14 @@ def test_an_unfitted_model_keeps_its_parameters(tmp_path):
     assert not hasattr(loaded, "classes_")
 
 
+def test_equal_models_are_equal_files(tmp_path):
+    contents = set()
+    for i in range(8):  # unordered, all would agree with probability 1/128
+        lw.Whitening().fit(load_iris().data).save(tmp_path / f"{i}.safetensors")
+        contents.add((tmp_path / f"{i}.safetensors").read_bytes())
+    assert len(contents) == 1
+
+
 def test_names_of_features_are_kept(tmp_path):
     table = pd.DataFrame(X, columns=["sepal length", "b", "ç", "d"])
     loaded = round_trip(lw.Whitening().fit(table), tmp_path)

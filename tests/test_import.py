@@ -45,12 +45,23 @@ def optional_parts_loaded_by(module: str) -> set[str]:
 
 @pytest.mark.parametrize(
     "module",
-    ["likewise", "likewise.evaluation", "likewise.export", "likewise.datasets", "likewise.testing"],
+    [
+        *("likewise", "likewise.evaluation", "likewise.export", "likewise.datasets"),
+        *("likewise.testing", "likewise.neighbors", "likewise.objectives", "likewise.knn"),
+    ],
 )
 def test_nothing_optional_is_imported(module):
     # What scikit-learn imports for itself is not ours to choose.
     theirs = optional_parts_loaded_by("sklearn.pipeline")
     assert optional_parts_loaded_by(module) <= theirs
+
+
+def test_a_fit_of_arrays_loads_neither_torch_nor_dask():
+    code = (
+        "import likewise as lw; lw.MetricKNN(1, metric=lw.LMNN(1)).fit("
+        "[[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1]).predict([[2.0]])"
+    )
+    assert not {"torch", "dask", "likewise.objectives.torch_large_margin"} & modules_after(code)
 
 
 def test_one_learner_imports_little_beyond_scikit_learn():

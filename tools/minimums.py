@@ -1,6 +1,7 @@
 """Print pip constraints that hold dependencies at the lowest versions pyproject.toml allows.
 
-They cover the package, its build and the data frames that it takes: `make minimums` uses them.
+They cover the package, its build, its extras for users and the data frames that it takes: `make
+minimums` uses them.
 
     python tools/minimums.py > constraints.txt
 """
@@ -8,6 +9,7 @@ They cover the package, its build and the data frames that it takes: `make minim
 import tomllib
 from pathlib import Path
 
+FOR_USERS = ("tables", "plot", "report", "export", "live", "gpu")
 PYPROJECT = Path(__file__).parents[1] / "pyproject.toml"
 
 
@@ -15,14 +17,20 @@ def constraints(pyproject: str) -> list[str]:
     """Return one constraint per dependency."""
     content = tomllib.loads(pyproject)
     extras = content["project"]["optional-dependencies"]
+    for_users = [
+        requirement
+        for extra in FOR_USERS
+        for requirement in extras[extra]
+        if not requirement.startswith("likewise[")
+    ]
     # An old scikit-learn does not know the data frames of a new polars.
-    data_frames = [*extras["tables"], *(one for one in extras["test"] if one.startswith("polars"))]
+    data_frames = [one for one in extras["test"] if one.startswith("polars")]
     required = content["build-system"]["requires"] + content["project"]["dependencies"]
-    return [floor(requirement) for requirement in required + data_frames]
+    return [floor(requirement) for requirement in required + for_users + data_frames]
 
 
 def floor(requirement: str) -> str:
-    """Return ``name==version`` for ``name>=version``.
+    """Return ``name==version`` for ``name>=version``; constraints name no extras.
 
     Raises
     ------
@@ -30,6 +38,7 @@ def floor(requirement: str) -> str:
         If the requirement is not of this form.
     """
     name, _, version = requirement.partition(">=")
+    name = name.partition("[")[0]
     if not version.replace(".", "").isdigit():
         raise ValueError(f"{requirement!r} has no lowest version: write it as name>=version.")
     return f"{name}=={version}"

@@ -347,3 +347,32 @@ def promised_thresholds(threads):
         return {"thresholds": np.array(thresholds)}
 
     return choose
+
+
+def adapted_maps(threads):
+    """The map of each draw of judgements; all training rows are known."""
+    import warnings
+
+    import numpy as np
+
+    import likewise as lw
+
+    def adapt(data):
+        maps, means = [], []
+        for train, judged, said in zip(data["train"], data["judged"], data["said"], strict=True):
+            adapter = lw.EmbeddingAdapter(n_jobs=threads)
+            rows = np.flatnonzero(train)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # equal rows with different labels
+                if judged.shape[1] == 1:
+                    others = np.setdiff1d(rows, judged)
+                    adapter.fit(data["X"][judged[:, 0]], said, unlabelled=data["X"][others])
+                elif 0 < said.sum() < len(said):
+                    adapter.fit_pairs(data["X"][rows], np.searchsorted(rows, judged), said)
+            found = hasattr(adapter, "components_")
+            d = data["X"].shape[1]
+            maps.append(adapter.components_ if found else np.eye(d))
+            means.append(adapter.mean_ if found else np.zeros(d))
+        return {"W": np.array(maps, dtype=np.float32), "mean": np.array(means, dtype=np.float32)}
+
+    return adapt

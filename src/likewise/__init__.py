@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from likewise._runtime.lazy import lazy_package
 
 if TYPE_CHECKING:
+    from likewise import adapter as adapter
     from likewise import base as base
     from likewise import batch as batch
     from likewise import clustering as clustering
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from likewise import export as export
     from likewise import kernels as kernels
     from likewise import knn as knn
+    from likewise import live as live
     from likewise import losses as losses
     from likewise import methods as methods
     from likewise import metric as metric
@@ -26,11 +28,16 @@ if TYPE_CHECKING:
     from likewise import online as online
     from likewise import pair_classifier as pair_classifier
     from likewise import plotting as plotting
+    from likewise import report as report
     from likewise import solvers as solvers
     from likewise import statistics as statistics
+    from likewise import tables as tables
     from likewise import testing as testing
+    from likewise import threshold_monitor as threshold_monitor
     from likewise._files import load
+    from likewise._runtime.configuration import config_context, get_config, set_config
     from likewise._runtime.version import __version__
+    from likewise.adapter import EmbeddingAdapter
     from likewise.batch import (
         FDA,
         ITML,
@@ -67,12 +74,15 @@ if TYPE_CHECKING:
         SecondOrderPerceptron,
     )
     from likewise.pair_classifier import PairClassifier
+    from likewise.threshold_monitor import Alarm, ThresholdMonitor
 else:
     __getattr__, __dir__ = lazy_package(
         __name__,
         {
             "_files": ["load"],
+            "_runtime.configuration": ["config_context", "get_config", "set_config"],
             "_runtime.version": ["__version__"],
+            "adapter": ["EmbeddingAdapter"],
             "batch": [
                 "FDA",
                 "ITML",
@@ -109,8 +119,10 @@ else:
                 "SecondOrderPerceptron",
             ],
             "pair_classifier": ["PairClassifier"],
+            "threshold_monitor": ["Alarm", "ThresholdMonitor"],
         },
         submodules=[
+            "adapter",
             "base",
             "batch",
             "clustering",
@@ -124,6 +136,7 @@ else:
             "export",
             "kernels",
             "knn",
+            "live",
             "losses",
             "methods",
             "metric",
@@ -132,9 +145,12 @@ else:
             "online",
             "pair_classifier",
             "plotting",
+            "report",
             "solvers",
             "statistics",
+            "tables",
             "testing",
+            "threshold_monitor",
         ],
     )
 
@@ -156,10 +172,12 @@ __all__ = [
     "PLML",
     "POLA",
     "RCA",
+    "Alarm",
     "ComposedMetric",
     "DMLEig",
     "DegenerateMetricWarning",
     "DoubletSVM",
+    "EmbeddingAdapter",
     "EnergyClassifier",
     "Euclidean",
     "GuaranteeError",
@@ -171,10 +189,15 @@ __all__ = [
     "PairClusters",
     "Perceptron",
     "SecondOrderPerceptron",
+    "ThresholdMonitor",
     "TripletSVM",
     "Whitening",
     "__version__",
     "cluster_pairs",
+    "config_context",
     "constraints",
+    "get_config",
     "load",
+    "set_config",
+    "tables",
 ]

@@ -23,6 +23,7 @@ from sklearn.frozen import FrozenEstimator
 
 from likewise._runtime.memory import require_memory
 from likewise._runtime.reading import check_readable
+from likewise._runtime.renaming import current_names
 from likewise._runtime.text import quote, quote_path, reason
 from likewise._runtime.writing import write_atomically
 
@@ -38,7 +39,11 @@ _MAX_ARRAYS = 10_000  # each takes some time to read, however small it is
 # Lives only while scikit-learn runs a fit, belongs to the session and not to the model, or follows
 # from the rest.
 _NOT_STATE = frozenset(
-    {"_skl_callbacks", "_parent_callback_ctx", "_callback_fit_ctx", "_code_of", "_prepared"}
+    {
+        *("_skl_callbacks", "_parent_callback_ctx", "_callback_fit_ctx"),
+        *("_code_of", "_prepared", "_history_seconds", "_fit_warnings"),
+        "_fitted_to",  # the training data of an EmbeddingAdapter
+    }
 )
 
 
@@ -58,13 +63,37 @@ def record(cls: type[Record]) -> type[Record]:
 
 def save(model: Any, path: str | bytes | os.PathLike[str]) -> None:
     """Write `model` to `path`; the file appears whole or not at all."""
+    write_atomically(path, content_of(model))
+
+
+def content_of(model: Any) -> bytes:
+    """Return what `save` writes."""
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     content = _encode(model, type(model).__name__, arrays)
     if len(arrays) > _MAX_ARRAYS:
         raise ValueError(f"The model has {len(arrays)} arrays, but a file holds {_MAX_ARRAYS}.")
     header = json.dumps({"format": FORMAT, "versions": _versions(), "model": content})
     metadata = {"likewise": header, "fingerprint": _fingerprint(header, arrays)}
-    write_atomically(path, safetensors.numpy.save(arrays, metadata))
+    return _with_ordered_header(safetensors.numpy.save(arrays, metadata))
+
+
+def _with_ordered_header(content: bytes) -> bytes:
+    """Return a safetensors file with its header in one order, so that equal models are equal files.
+
+    safetensors writes metadata in the random order of a hash map. A file is the length of the
+    header in 8 bytes, the header as JSON padded with spaces to a multiple of 8, and the arrays.
+    """
+    end = 8 + int.from_bytes(content[:8], "little")
+    header = json.dumps(json.loads(content[8:end]), sort_keys=True, separators=(",", ":")).encode()
+    header += b" " * (-len(header) % 8)
+    return len(header).to_bytes(8, "little") + header + content[end:]
+
+
+def identity_of(model: Any) -> str:
+    """Return a digest of class, parameters and state: the same for all releases and processes."""
+    arrays: dict[str, np.ndarray[Any, Any]] = {}
+    content = _encode(model, type(model).__name__, arrays)
+    return _fingerprint(json.dumps(content, sort_keys=True), arrays)
 
 
 def load(path: str | bytes | os.PathLike[str]) -> Any:
@@ -345,6 +374,7 @@ def _rebuild(name: str, parameters: dict[str, Any], state: dict[str, Any]) -> An
             f"holds a {quote(name)}, which is not known here: import the package that defines it "
             "first, or use a newer release of likewise"
         )
+    parameters = current_names(cls, parameters, announced=False)
     unknown = set(parameters) - set(inspect.signature(cls).parameters)
     # State that shadows a method or property would change what the model does.
     shadowing = {key for key in state if hasattr(cls, key)}

@@ -5,14 +5,19 @@ A new method adds one entry here.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
+from likewise._runtime.parameter_text import parse_parameter
+from likewise._runtime.text import quote
+from likewise._runtime.validation import Rule
+
 Kind: TypeAlias = Literal[
-    "metric", "online metric", "classifier", "pair classifier", "online classifier"
+    "metric", "online metric", "adapter", "classifier", "pair classifier", "online classifier"
 ]
 
 _STREAM_OF_PAIRS = "pairs or labels, batch or stream"
@@ -27,7 +32,8 @@ class Method:
     ----------
     name : str
         Name of the class.
-    kind : {"metric", "online metric", "classifier", "pair classifier", "online classifier"}
+    kind : {"metric", "online metric", "adapter", "classifier", "pair classifier", \
+            "online classifier"}
         What it learns, and how.
     supervision : str
         What it learns from.
@@ -220,6 +226,12 @@ _ALL = (
         "Weinberger and Saul 2009",
     ),
     Method(
+        "EmbeddingAdapter",
+        "adapter",
+        "labels, pairs, triplets or lists",
+        "Adapts frozen embeddings where that is shown to help, and else keeps them.",
+    ),
+    Method(
         "EnergyClassifier",
         "classifier",
         "labels",
@@ -294,6 +306,46 @@ _ALL = (
 METHODS: Mapping[str, Method] = MappingProxyType({method.name: method for method in _ALL})
 
 
+def make_learner(name: str, settings: Mapping[str, str] | None = None) -> Any:
+    """Return an unfitted learner by its name, with parameters that are given as text.
+
+    Parameters
+    ----------
+    name : str
+        One of `METHODS`, in any case.
+    settings : mapping of str to str, optional
+        Values are read as what the parameter allows: a number, True or False, None, or a word.
+
+    Returns
+    -------
+    estimator
+
+    Examples
+    --------
+    >>> from likewise.methods import make_learner
+    >>> make_learner("lmnn", {"n_neighbors": "5", "n_components": "None", "init": "identity"})
+    LMNN(init='identity', n_neighbors=5)
+    """
+    known = {method.casefold(): method for method in METHODS}
+    if name.casefold() not in known:
+        close = difflib.get_close_matches(name.casefold(), known, n=1, cutoff=0.5)
+        hint = f"did you mean {known[close[0]]}? " if close else ""
+        raise ValueError(f"there is no method {quote(name)}; {hint}known are {', '.join(METHODS)}.")
+    learner = METHODS[known[name.casefold()]].learner()
+    allowed = learner.get_params(deep=False)
+    if unknown := [key for key in settings or {} if key not in allowed]:
+        raise ValueError(
+            f"{type(learner).__name__} has no parameter {quote(unknown[0])}; it has "
+            f"{', '.join(allowed)}."
+        )
+    rules: Mapping[str, Rule] = learner._rules
+    values = {
+        key: parse_parameter(type(learner).__name__, key, text, rules.get(key))
+        for key, text in (settings or {}).items()
+    }
+    return learner.set_params(**values)
+
+
 def _cosine(random_state: int = 0) -> Any:
     """Return what makes the Euclidean distance that of the cosine: rows of length 1."""
     from sklearn.preprocessing import Normalizer
@@ -308,7 +360,7 @@ COMPARABLE: Mapping[str, Callable[..., Any]] = MappingProxyType(
         **{
             method.name: method.for_comparison
             for method in METHODS.values()
-            if method.kind not in ("pair classifier", "online classifier")
+            if method.kind not in ("adapter", "pair classifier", "online classifier")
         },
     }
 )
