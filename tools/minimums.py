@@ -9,7 +9,7 @@ minimums` uses them.
 import tomllib
 from pathlib import Path
 
-FOR_USERS = ("tables", "plot", "report", "export", "live", "gpu")
+FOR_USERS = ("tables", "plot", "report", "export", "live", "gpu", "dask")
 PYPROJECT = Path(__file__).parents[1] / "pyproject.toml"
 
 
