@@ -277,10 +277,80 @@ def test_items_that_are_needed_are_counted_by_subject():
     items = all_pairs(60)
     same = y[items[:, 0]] == y[items[:, 1]]
     distances = rng.random(len(items)) + ~same + 3 * rng.random(6)[y[items[:, 0]]]
-    with pytest.raises(GuaranteeError) as caught:
+    with pytest.raises(
+        GuaranteeError,
+        match=r"from 270 same pairs of 60 items of 6 subjects: about 14000 such pairs of 3000 "
+        r"items of about 300 subjects would do\.$",
+    ) as caught:
         choose_threshold(distances, same, "fnmr<=0.01", items=items, groups=y)
     # 299 subjects, each with one pair that is no error, and with 10 items.
     assert caught.value.needed_items == 3000
+
+
+def pairs_of_classes(n_items, seed):
+    """Return all pairs of items of classes of 5."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n_items) // 5
+    X = 4 * rng.normal(size=(y.max() + 1, 4))[y] + rng.normal(size=(n_items, 4))
+    items = all_pairs(n_items)
+    distances = np.linalg.norm(X[items[:, 0]] - X[items[:, 1]], axis=1)
+    return distances, y[items[:, 0]] == y[items[:, 1]], items, y
+
+
+@pytest.mark.filterwarnings("ignore:Few (items|subjects) cause most of the errors")
+@pytest.mark.parametrize("guarantee", ["approximate", "exact", "bootstrap"])
+@pytest.mark.parametrize(
+    ("target", "grouped", "n_disjoint"),
+    [("fnmr<=0.05", False, 59), ("fnmr<=0.05", True, 59), ("fmr<=0.01", False, 299)],
+)
+def test_following_the_advice_once_is_enough(target, grouped, n_disjoint, guarantee):
+    n_refused = 0
+    for seed in range(5):
+        n_items = 50
+        for step in range(2):
+            distances, same, items, y = pairs_of_classes(n_items, 2 * seed + step)
+            try:
+                choose_threshold(
+                    distances,
+                    same,
+                    target,
+                    items=items,
+                    groups=y if grouped else None,
+                    guarantee=guarantee,
+                )
+                break
+            except GuaranteeError as error:
+                n_items = error.needed_items
+                # A class of 5 has 2 disjoint pairs, a subject one; a different pair takes 2 items.
+                per_pair = 2 if "fmr" in target.replace("fnmr", "") else 5 if grouped else 2.5
+                if guarantee == "exact":
+                    assert n_items == pytest.approx(n_disjoint * per_pair, rel=0.1)
+                n_refused += step
+    assert n_refused <= 1
+
+
+def test_exact_promises_of_precision_need_about_as_many_items_as_said():
+    def choose(n_items, seed):
+        rng = np.random.default_rng(seed)
+        items = rng.choice(all_pairs(n_items), 8 * n_items, replace=False)
+        same = rng.random(len(items)) < 0.3
+        scores = simulate_scores(rng, np.arange(n_items), items, 0.2) - 5 * same
+        return choose_threshold(
+            scores, same, "precision>=0.97", items=items, prevalence=0.2, guarantee="exact"
+        )
+
+    with pytest.raises(GuaranteeError) as caught:
+        choose(60, 0)
+    needed = caught.value.needed_items
+    refused = {}
+    for n_items in (needed // 2, needed * 5 // 4):
+        refused[n_items] = 0
+        for seed in range(10):
+            try:
+                choose(n_items, seed + 1)
+            except GuaranteeError:
+                refused[n_items] += 1
+    assert refused == {needed // 2: 10, needed * 5 // 4: pytest.approx(0, abs=2)}
 
 
 def test_so_many_items_as_were_said_to_be_needed_do():

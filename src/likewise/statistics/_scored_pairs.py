@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from likewise._runtime.arrays import BoolArray, FloatArray, IndexArray
@@ -64,6 +65,11 @@ class ScoredPairs:
     def n_different(self) -> int:
         """Number of different pairs."""
         return len(self.same) - self.n_same
+
+    @property
+    def n_units(self) -> int:
+        """Number of items, or of subjects."""
+        return self.n_items if self.units is None else len(np.unique(self.units))
 
     def warn_of_few_degrees(self, degrees_of_freedom: float) -> None:
         """Warn if a variance rests on few items or subjects."""

@@ -102,7 +102,7 @@ def walk_precision(
                 freedom = min(fmr.degrees_of_freedom[last], fnmr.degrees_of_freedom[last])
                 return Passed(float(thresholds[last]), guarantee, float(freedom))
             n_allowed = MIN_ERRORS - 1  # the walk has ended there
-    first, second = (kind.distances[_independent_pairs(kind, seed)] for kind in (different, same))
+    first, second = (kind.distances[independent_pairs(kind, seed)] for kind in (different, same))
     thresholds, n_errors = _just_below(first, pairs.distances)
     rejected = len(second) - np.searchsorted(np.sort(second), thresholds, side="right")
     bound = precision_bound(
@@ -149,7 +149,7 @@ def _exact_rate(
     At most `n_allowed` of all pairs are, too. An item is in one disjoint pair, however many pairs
     it has: where those with many pairs cause most of the errors, disjoint pairs have fewer.
     """
-    disjoint = kind.distances[_independent_pairs(kind, seed)]
+    disjoint = kind.distances[independent_pairs(kind, seed)]
     chances = scipy.special.bdtr(np.arange(len(disjoint)), len(disjoint), rate)
     n_disjoint_errors = int(np.searchsorted(chances, 1 - level, side="right")) - 1
     if n_disjoint_errors < 0:
@@ -169,7 +169,8 @@ def _just_below(limits: FloatArray, distances: FloatArray) -> tuple[FloatArray, 
     return ordered[places[places >= 0]], np.flatnonzero(places >= 0)
 
 
-def _independent_pairs(kind: ErrorOrder, seed: int) -> BoolArray:
+def independent_pairs(kind: ErrorOrder, seed: int) -> BoolArray:
+    """Choose disjoint pairs at random, or all if none share a unit."""
     if kind.variances is None:
         return np.ones(len(kind), dtype=np.bool_)
     return kind.variances.disjoint(seed)

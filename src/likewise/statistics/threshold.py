@@ -162,7 +162,7 @@ def choose_threshold(
         else:
             passed = walk_rate(kind, pairs, parsed.rate, confidence, guarantee, random_state)
         if passed is None:
-            raise refusal(parsed, pairs, prevalence, confidence)
+            raise refusal(parsed, pairs, prevalence, confidence, guarantee, random_state)
         pairs.warn_of_few_degrees(passed.degrees_of_freedom)
         threshold, rule = passed.threshold, passed.rule
         sentence = promise(parsed, prevalence, confidence, rule, pairs.unit)
