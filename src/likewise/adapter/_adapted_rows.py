@@ -8,8 +8,16 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from likewise._runtime.arrays import Array
+from likewise._runtime.blocks import is_dask
+from likewise._runtime.blocks.lazy_rows import (
+    check_dask_features,
+    compare_lazily,
+    float_type,
+    map_lazily,
+)
 from likewise._runtime.invariants import require_array
 from likewise._runtime.sklearn_bases import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from likewise._runtime.tensors import as_given, is_tensor, require_same_device
 from likewise._runtime.validation import TableLike, check_rows
 from likewise.adapter._candidate import Side
 from likewise.base import AffineMap, Learner
@@ -30,37 +38,53 @@ class AdaptedRows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def transform(self, X: TableLike) -> Array:
+    def transform(self, X: TableLike) -> Any:
         """Map rows; with ``side="query"``, queries.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows to map.
+            Rows to map. Those of a Dask array or dataframe are mapped when the result is computed.
 
         Returns
         -------
         array of shape (n_samples, n_features)
             Compare them by cosine or Euclidean distance, which give the same order if
-            `normalize_`; otherwise by Euclidean distance.
+            `normalize_`; otherwise by Euclidean distance. A Dask array if X is a Dask collection,
+            and a tensor on the same device if X is a tensor.
         """
-        return self._map(self._check_new(X, "X"))
+        if is_dask(X):
+            check_dask_features(self, X, "X")
+            return map_lazily(
+                self._transform_block, X, width=self._n_features_out, dtype=float_type(X)
+            )
+        return self._transform_block(X)
 
-    def pair_distance(self, A: TableLike, B: TableLike) -> Array:
+    def pair_distance(self, A: TableLike, B: TableLike) -> Any:
         """Return the distance of each row of `A` to the same row of `B`: large is different.
 
         Parameters
         ----------
         A, B : array-like of shape (n_pairs, n_features)
             The two sides of the pairs. With ``side="query"``, `A` are queries and `B` vectors as
-            they are stored.
+            they are stored. Dask arrays or dataframes are compared when the result is computed.
 
         Returns
         -------
         array of shape (n_pairs,)
             The Euclidean distance of the images, which for images of length 1 is
-            √(2 - 2 cosine).
+            √(2 - 2 cosine). A Dask array if A or B is a Dask collection, and a tensor if both are
+            tensors on one device.
         """
+        return compare_lazily(self, self._pair_distance_block, A, B)
+
+    def _transform_block(self, X: TableLike) -> Any:
+        return as_given(self._map(self._check_new(X, "X")), X)
+
+    def _pair_distance_block(self, A: TableLike, B: TableLike) -> Any:
+        given = A
+        if is_tensor(A) or is_tensor(B):
+            require_same_device(A, B, ("A", "B"))
         first, second = self._check_new(A, "A"), self._check_new(B, "B")
         if len(first) != len(second):
             raise ValueError(
@@ -68,7 +92,7 @@ class AdaptedRows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
                 "must have the same number of rows."
             )
         stored = self.affine_map().stored_map.transform(second)
-        return row_norms(self._map(first) - stored)
+        return as_given(row_norms(self._map(first) - stored), given)
 
     def affine_map(self) -> AffineMap:
         """Return the map as `likewise.export` writes it; with ``side="query"``, that of queries."""

@@ -28,6 +28,7 @@ from likewise._runtime.validation import (
 from likewise.adapter._adapted_rows import AdaptedRows, as_floats
 from likewise.adapter._candidate import IDENTITY, Candidate, Side, Similarity
 from likewise.adapter._evidence import Evidence, no_evidence
+from likewise.adapter._items import equal_rows, items_of
 from likewise.adapter._labels import Labels
 from likewise.adapter._learning_curve import LearningCurve
 from likewise.adapter._lengths import are_normalized
@@ -174,7 +175,7 @@ class EmbeddingAdapter(AdaptedRows):
             The fitted adapter.
         """
         X, codes, _ = check_labelled(self, as_floats(X), y)
-        items = np.unique(X, axis=0, return_inverse=True)[1].ravel().astype(np.int64)
+        items = equal_rows(X)
         _warn_of_contradictory_labels(items, codes)
         return self._adapt(X, Labels(codes, items, self._learner()), unlabelled)
 
@@ -213,7 +214,8 @@ class EmbeddingAdapter(AdaptedRows):
                 f"same has {n_same} same and {len(judged) - n_same} different pairs, but both "
                 "kinds are needed."
             )
-        return self._adapt(X, JudgedPairs(judged, self._learner()), unlabelled)
+        items = items_of(X, np.unique(judged.index))
+        return self._adapt(X, JudgedPairs(judged, items, self._learner()), unlabelled)
 
     @fitting
     def fit_triplets(
@@ -236,9 +238,9 @@ class EmbeddingAdapter(AdaptedRows):
             The fitted adapter.
         """
         X = check_rows(self, as_floats(X), reset=True)
-        return self._adapt(
-            X, JudgedTriplets(as_triplets(triplets, len(X)), self._learner()), unlabelled
-        )
+        judged = as_triplets(triplets, len(X))
+        items = items_of(X, np.unique(judged.index))
+        return self._adapt(X, JudgedTriplets(judged, items, self._learner()), unlabelled)
 
     @fitting
     def fit_relevance(
@@ -272,8 +274,11 @@ class EmbeddingAdapter(AdaptedRows):
         """
         X = check_rows(self, as_floats(X), reset=True)
         rng = np.random.default_rng(self.random_state)
-        triplets, of_query = triplets_from_lists(queries, relevant, irrelevant, len(X), rng)
-        return self._adapt(X, JudgedTriplets(triplets, self._learner(), of_query), unlabelled)
+        judged = triplets_from_lists(queries, relevant, irrelevant, len(X), rng)
+        items = items_of(X, np.unique(judged.index))
+        return self._adapt(
+            X, JudgedTriplets(judged, items, self._learner(), by_query=True), unlabelled
+        )
 
     def learning_curve(self) -> LearningCurve:
         """Return the gains from an eighth, a quarter, a half and all of the judgements.

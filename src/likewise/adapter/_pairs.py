@@ -12,11 +12,13 @@ from likewise._runtime.arrays import FloatArray, IndexArray
 from likewise.adapter._bilinear_ridge import ridge_directions
 from likewise.adapter._candidate import Candidate, Similarity
 from likewise.adapter._evidence import Evidence, Key, no_evidence
+from likewise.adapter._items import without_items
 from likewise.adapter._learned import learned_directions
 from likewise.adapter._lengths import unit_rows
 from likewise.adapter._rows import PRODUCTS_PER_WEIGHT, CentredRows, RowPool, with_clusters
 from likewise.constraints import Pairs
 from likewise.statistics import auc_test, place_pairs
+from likewise.statistics.dyadic import codes_of_pairs
 from likewise.statistics.pair_split import assign_units
 
 _FOLDS = 5
@@ -31,11 +33,14 @@ class JudgedPairs:
     Attributes
     ----------
     pairs : Pairs
+    items : int array of shape (n_rows,)
+        Equal rows in pairs have equal numbers: they are held out together.
     metric : metric learner or None
         A further family of maps.
     """
 
     pairs: Pairs
+    items: IndexArray
     metric: Any
 
     noun: ClassVar[str] = "pair"
@@ -54,7 +59,7 @@ class JudgedPairs:
     def subset(self, n: int, rng: np.random.Generator) -> tuple[Self, None]:
         """Return n of the pairs; all rows are kept."""
         chosen = np.sort(rng.permutation(len(self.pairs))[:n])
-        return type(self)(self._some(chosen), self.metric), None
+        return type(self)(self._some(chosen), self.items, self.metric), None
 
     def learn(self, pool: RowPool, n_jobs: int | None) -> list[Candidate]:
         """Return the maps that are learned from all pairs."""
@@ -70,8 +75,7 @@ class JudgedPairs:
         tested: list[IndexArray] = []
         distances: list[dict[Key, FloatArray]] = []
         for train, test in self._splits(rng):
-            held = np.unique(index[test])
-            kept = np.setdiff1d(self.judged, held)
+            kept = without_items(self.judged, self.items, index[test])
             centred = pool.centred(kept, n_jobs, everything=False)
             learned = self._candidates(self._some(train), kept, centred, pool, rng)
             first, second = (pool.X[index[test, j]] for j in (0, 1))
@@ -85,11 +89,11 @@ class JudgedPairs:
             yield self._summary(tested, distances)
 
     def _splits(self, rng: np.random.Generator) -> Iterator[tuple[IndexArray, IndexArray]]:
-        index, same = self.pairs
-        if len(np.unique(index)) < 2 * _FOLDS:
+        units, same = self.items[self.pairs.index], self.pairs.same
+        if len(np.unique(units)) < 2 * _FOLDS:
             return
         for _ in range(_REPEATS):
-            folds = assign_units(index, np.full(_FOLDS, 1 / _FOLDS), rng)[index]
+            folds = assign_units(units, np.full(_FOLDS, 1 / _FOLDS), rng)[units]
             for fold in range(_FOLDS):
                 inside = folds == fold
                 train, test = (
@@ -129,18 +133,22 @@ class JudgedPairs:
     def _summary(
         self, tested: list[IndexArray], distances: list[dict[Key, FloatArray]]
     ) -> Evidence:
-        index, same = self.pairs
+        units, same = self.items[self.pairs.index], self.pairs.same
         identity, *keys = distances[0]
         keys = [key for key in keys if all(key in fold for fold in distances)]
-        of_tested = same[np.unique(np.concatenate(tested))]
-        n_rarer = min(of_tested.sum(), (~of_tested).sum())
+        once = np.unique(np.concatenate(tested))
+        # A pair that is judged again, as it is or by its copies, counts once.
+        n_rarer = min(
+            len(np.unique(codes_of_pairs(units[once[same[once] == kind]])))
+            for kind in (True, False)
+        )
         if not keys or n_rarer < _MIN_OF_A_KIND:
             return no_evidence(self.criteria, self.caution, len(self))
         baseline, *placed = (
             place_pairs([fold[key] for fold in distances], tested, same)
             for key in [identity, *keys]
         )
-        found = auc_test(baseline, placed, index)
+        found = auc_test(baseline, placed, units)
         gains, errors = found.differences[:, None], np.sqrt(found.variances)[:, None]
         n = len(self)
         return Evidence(

@@ -21,8 +21,8 @@ def triplets_from_lists(
     irrelevant: Sequence[Any] | None,
     n_rows: int,
     rng: np.random.Generator,
-) -> tuple[Triplets, IndexArray]:
-    """Return (query, relevant, irrelevant) triplets, and the query of each.
+) -> Triplets:
+    """Return (query, relevant, irrelevant) triplets.
 
     Rows are drawn at random as irrelevant ones where none are given. Queries without a relevant, or
     without an irrelevant row are left out.
@@ -42,7 +42,7 @@ def triplets_from_lists(
                 f"{name} has {len(given)} lists, but there are {len(anchors)} queries; one list "
                 "for each is needed."
             )
-    index, of_query = [], []
+    index = []
     for number, anchor in enumerate(anchors):
         good = _row_list(relevant[number], f"relevant[{number}]", n_rows)
         if irrelevant is None:
@@ -64,10 +64,9 @@ def triplets_from_lists(
         for position in chosen:
             i, j = divmod(int(position), len(bad))
             index.append((int(anchor), int(good[i]), int(bad[j])))
-            of_query.append(number)
     if not index:
         raise ValueError("No query has both a relevant and an irrelevant row, but one must.")
-    return Triplets(np.array(index)), np.unique(of_query, return_inverse=True)[1]
+    return Triplets(np.array(index))
 
 
 def _row_list(given: Any, name: str, n_rows: int) -> IndexArray:

@@ -12,6 +12,7 @@ from likewise._runtime.arrays import BoolArray, FloatArray, IndexArray
 from likewise.adapter._bilinear_ridge import ridge_directions
 from likewise.adapter._candidate import Candidate, Similarity
 from likewise.adapter._evidence import Evidence, Key, no_evidence
+from likewise.adapter._items import without_items
 from likewise.adapter._learned import learned_directions
 from likewise.adapter._lengths import unit_rows
 from likewise.adapter._rows import PRODUCTS_PER_WEIGHT, CentredRows, RowPool, with_clusters
@@ -30,17 +31,20 @@ class JudgedTriplets:
     Attributes
     ----------
     triplets : Triplets
+    items : int array of shape (n_rows,)
+        Equal rows in triplets have equal numbers: they are held out together.
     metric : metric learner or None
         A further family of maps.
-    queries : int array of shape (n_triplets,), optional
-        The query of each triplet, where they come from lists of relevant rows. Queries are then
-        held out, and count alike; the rows that they are compared with are those of any query, as
-        they are in use.
+    by_query : bool
+        Whether the triplets come from lists of rows that are relevant to queries, the anchors.
+        Queries are then held out, and count alike; the rows that they are compared with are those
+        of any query, as they are in use.
     """
 
     triplets: Triplets
+    items: IndexArray
     metric: Any
-    queries: IndexArray | None = None
+    by_query: bool = False
 
     criteria: ClassVar[tuple[str, ...]] = ("ordered",)
     caution: ClassVar[float] = 2.0
@@ -48,32 +52,35 @@ class JudgedTriplets:
     @property
     def noun(self) -> str:
         """What a judgement is."""
-        return "triplet" if self.queries is None else "query"
+        return "query" if self.by_query else "triplet"
 
     @property
     def measure(self) -> str:
         """What the gain is of."""
-        if self.queries is None:
-            return "share of triplets in the right order"
-        return "share of relevant rows ahead of irrelevant ones"
+        if self.by_query:
+            return "share of relevant rows ahead of irrelevant ones"
+        return "share of triplets in the right order"
 
     def __len__(self) -> int:
-        if self.queries is None:
-            return len(self.triplets)
-        return len(np.unique(self.queries))
+        return len(np.unique(self._queries)) if self.by_query else len(self.triplets)
 
     @property
     def judged(self) -> IndexArray:
         """The rows in triplets."""
         return np.unique(self.triplets.index)
 
+    @property
+    def _queries(self) -> IndexArray:
+        """The query of each triplet; equal rows are one query."""
+        return self.items[self.triplets.index[:, 0]]
+
     def subset(self, n: int, rng: np.random.Generator) -> tuple[Self, None]:
         """Return n of the triplets, or those of n queries; all rows are kept."""
-        if self.queries is None:
-            chosen = np.sort(rng.permutation(len(self.triplets))[:n])
+        if self.by_query:
+            drawn = rng.permutation(np.unique(self._queries))[:n]
+            chosen = np.flatnonzero(np.isin(self._queries, drawn))
         else:
-            drawn = rng.permutation(np.unique(self.queries))[:n]
-            chosen = np.flatnonzero(np.isin(self.queries, drawn))
+            chosen = np.sort(rng.permutation(len(self.triplets))[:n])
         return self._some(chosen), None
 
     def learn(self, pool: RowPool, n_jobs: int | None) -> list[Candidate]:
@@ -91,7 +98,7 @@ class JudgedTriplets:
         ordered: dict[Key, FloatArray] = {}
         for train, test in self._splits(rng):
             part = self._some(np.flatnonzero(train))
-            kept = np.setdiff1d(self.judged, index[test])
+            kept = without_items(self.judged, self.items, index[test])
             kept = np.union1d(kept, part.judged)
             centred = pool.centred(kept, n_jobs, everything=False)
             learned = part._candidates(kept, centred, pool, rng)
@@ -107,16 +114,17 @@ class JudgedTriplets:
             yield self._summary(ordered, n_tested)
 
     def _splits(self, rng: np.random.Generator) -> Iterator[tuple[BoolArray, BoolArray]]:
-        index = self.triplets.index
-        if min(len(self), len(self.judged)) < 2 * _FOLDS:
+        units = self.items[self.triplets.index]
+        if min(len(self), len(np.unique(units))) < 2 * _FOLDS:
             return
         for _ in range(_REPEATS):
-            if self.queries is None:
-                edges = np.concatenate([index[:, [0, 1]], index[:, [0, 2]]])
-                folds = assign_units(edges, np.full(_FOLDS, 1 / _FOLDS), rng)[index]
+            if self.by_query:
+                queries, codes = np.unique(self._queries, return_inverse=True)
+                of_query = rng.permutation(len(queries)) % _FOLDS
+                folds = np.repeat(of_query[codes][:, None], 3, axis=1)
             else:
-                of_query = rng.permutation(int(self.queries.max()) + 1) % _FOLDS
-                folds = np.repeat(of_query[self.queries][:, None], 3, axis=1)
+                edges = np.concatenate([units[:, [0, 1]], units[:, [0, 2]]])
+                folds = assign_units(edges, np.full(_FOLDS, 1 / _FOLDS), rng)[units]
             for fold in range(_FOLDS):
                 inside = folds == fold
                 train, test = ~inside.any(axis=1), inside.all(axis=1)
@@ -150,7 +158,9 @@ class JudgedTriplets:
         tested = n_tested > 0
         identity, *keys = ordered
         keys = [key for key in keys if (ordered[key][:, 1] == n_tested).all()]
-        if not keys or tested.sum() < _MIN_TESTED:
+        # A triplet that is judged again, as it is or by its copies, counts once.
+        n_distinct = len(np.unique(self.items[self.triplets.index[tested]], axis=0))
+        if not keys or n_distinct < _MIN_TESTED:
             return no_evidence(self.criteria, self.caution, len(self))
         baseline = ordered[identity][tested, 0]
         gains, errors = [], []
@@ -171,22 +181,22 @@ class JudgedTriplets:
 
     def _mean(self, values: FloatArray, tested: BoolArray) -> tuple[float, float]:
         """Return a mean over triplets, or over queries, with its standard error."""
-        if self.queries is not None:
-            codes = np.unique(self.queries[tested], return_inverse=True)[1]
+        if self.by_query:
+            codes = np.unique(self._queries[tested], return_inverse=True)[1]
             per_query = np.bincount(codes, values) / np.bincount(codes)
             n = len(per_query)
             return float(per_query.mean()), float(per_query.std(ddof=1) / np.sqrt(n))
         mean, m = float(values.mean()), len(values)
         influence = (values - mean) / m
-        # Triplets that share a row are dependent. Each has three rows, so that its own square is
-        # in the sum over rows three times.
-        index = self.triplets.index[tested]
-        sums = np.zeros(int(index.max()) + 1)
-        for column in index.T:
+        # Triplets that share an item are dependent. Each has three, so that its own square is in
+        # the sum over items three times.
+        units = self.items[self.triplets.index[tested]]
+        sums = np.zeros(int(units.max()) + 1)
+        for column in units.T:
             np.add.at(sums, column, influence)
         squares = float(influence @ influence)
         return mean, float(np.sqrt(max(squares, float(sums @ sums) - 2 * squares)))
 
     def _some(self, chosen: IndexArray) -> Self:
-        queries = None if self.queries is None else self.queries[chosen]
-        return type(self)(Triplets(self.triplets.index[chosen]), self.metric, queries)
+        some = Triplets(self.triplets.index[chosen])
+        return type(self)(some, self.items, self.metric, self.by_query)
