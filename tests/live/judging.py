@@ -38,7 +38,7 @@ def undo(number, of, annotator="ann"):
 def random_events(n_events, n_items=12, seed=0, share_undone=0.2):
     """Judgements by three annotators of pairs of few items, some undone, as engines do."""
     rng = np.random.default_rng(seed)
-    events, in_force, audit = [], {}, {}
+    events, in_force, sources = [], {}, {}
     while len(events) < n_events:
         number = len(events) + 1
         if in_force and rng.random() < share_undone:
@@ -51,7 +51,8 @@ def random_events(n_events, n_items=12, seed=0, share_undone=0.2):
         pair = frozenset((left, right))
         if (pair, annotator) in in_force:
             continue
-        source = audit.setdefault(pair, "audit" if rng.random() < 0.2 else "chosen")
+        kinds = ["audit", "withheld", "chosen"]
+        source = sources.setdefault(pair, kinds[rng.choice(3, p=[0.2, 0.1, 0.7])])
         answer = ["same", "different", "unsure"][rng.choice(3, p=[0.4, 0.5, 0.1])]
         event = judgement(number, left, right, answer, annotator, source)
         in_force[pair, annotator] = event

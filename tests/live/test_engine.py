@@ -4,12 +4,13 @@ import threading
 import time
 import uuid
 
+import apsw
 import numpy as np
 import pytest
 from judging import same_bits, toy_items
 
 import likewise as lw
-from likewise.live import Engine, Items, RefusedError, StorageFullError, writer
+from likewise.live import Engine, Items, LogError, RefusedError, StorageFullError, writer
 from likewise.live.chooser import Chooser
 from likewise.live.pending import Pending
 from likewise.live.scan import scan_rows
@@ -96,8 +97,105 @@ def test_only_who_judged_can_undo(engine):
     assert refused.value.status == 403
     with pytest.raises(RefusedError, match="there is no judgement"):
         engine.undo(str(uuid.uuid4()), "ann").result()
-    assert engine.undo(event.id, "ann").result().created
-    assert not engine.undo(event.id, "ann").result().created
+    first, again = (engine.undo(event.id, "ann").result() for _ in range(2))
+    assert (first.created, again.created) == (True, False)
+    assert first.event == again.event
+    assert first.event.kind == "undo"
+    with pytest.raises(RefusedError, match=r"was undone; judge the pair with a new id") as refused:
+        engine.judge("0", "1", "same", "ann", event.id).result()
+    assert refused.value.status == 409
+
+
+@pytest.mark.parametrize("tab", [None, "tab"])
+def test_an_undone_pair_is_asked_about_again_and_the_one_shown_after_it(engine, tab):
+    first = engine.next("ann", tab)
+    made = engine.judge(first.left, first.right, "same", "ann").result().event
+    second = engine.next("ann", tab)
+    engine.undo(made.id, "ann", tab).result()
+    again = engine.next("ann", tab)
+    assert (again.left, again.right, again.source) == (first.left, first.right, first.source)
+    corrected = engine.judge(again.left, again.right, "different", "ann").result()
+    assert corrected.created
+    if tab is not None:
+        assert engine.next("ann", tab) is second
+    engine.writer.settle()
+    assert [e.answer for e in (*engine.ledger.learned, *engine.ledger.audited)] == ["different"]
+
+
+def test_the_tab_that_undid_gets_the_pair_again_and_no_other(engine):
+    first = engine.next("ann", "a")
+    made = engine.judge(first.left, first.right, "same", "ann").result().event
+    engine.undo(made.id, "ann", "a").result()
+    assert engine.next("ann", "b").left != first.left
+    assert engine.next("ann", "a").left == first.left
+
+
+def test_what_was_cancelled_before_it_was_written_is_not_written(tmp_path):
+    engine = Engine(ITEMS, str(tmp_path / "log.sqlite"))
+    cancelled = engine.judge("0", "1", "same", "you")
+    assert cancelled.cancel()
+    with engine:
+        assert engine.judge("0", "2", "same", "you").result(30).created
+        assert engine.writer.failure is None
+        assert [event.right for event in engine.ledger.events] == ["2"]
+
+
+class FailingConnection:
+    """A connection whose commits and reads fail, as those of a broken disk do."""
+
+    def __init__(self, connection, error):
+        self._connection, self._error = connection, error
+
+    def __getattr__(self, name):
+        return getattr(self._connection, name)
+
+    def execute(self, statement, *parameters):
+        if statement.startswith(("COMMIT", "SELECT")):
+            raise self._error
+        return self._connection.execute(statement, *parameters)
+
+
+def test_a_disk_that_cannot_be_read_is_said_and_writing_goes_on_afterwards(engine):
+    connection = engine._log._connection
+    engine._log._connection = FailingConnection(connection, apsw.IOError("disk I/O error"))
+    with pytest.raises(LogError, match="could not be read"):
+        engine.judge("0", "1", "same", "ann").result(30)
+    assert engine.writer.failure is not None
+    engine._log._connection = connection
+    assert engine.judge("0", "1", "same", "ann").result(30).created
+    assert engine.writer.failure is None
+
+
+def test_after_an_unexpected_error_everyone_is_answered(engine, monkeypatch):
+    monkeypatch.setattr(engine._log, "append", lambda events: 1 / 0)
+    for right in "12":
+        with pytest.raises(LogError, match=r"no longer written, .* \(division by zero\)"):
+            engine.judge("0", right, "same", "ann").result(30)
+    assert "no longer written" in engine.writer.failure
+
+
+def test_where_learning_fails_judgements_are_still_written(engine, monkeypatch):
+    monkeypatch.setattr(engine.writer.fold, "follow", lambda *args, **more: 1 / 0)
+    offer = engine.next("ann")
+    engine.judge(offer.left, offer.right, "same", "ann").result(30)
+    engine.writer.settle()
+    assert "nothing more is learned (division by zero)" in engine.learning_failure
+    assert engine.judge("0", "2", "same", "bob").result(30).created
+
+
+def test_a_pair_whose_answer_could_not_be_stored_is_given_to_nobody_else(engine, monkeypatch):
+    offer = engine.next("ann")
+
+    def fail(events):
+        raise LogError("the disk is gone.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(engine._log, "append", fail)
+        with pytest.raises(LogError, match="the disk is gone"):
+            engine.judge(offer.left, offer.right, "same", "ann").result(30)
+    assert engine.pending.add(offer.left, offer.right, "chosen", "bob", None) is None
+    engine.judge(offer.left, offer.right, "same", "ann").result(30)
+    assert len(engine.pending) == 0
 
 
 def test_opening_the_log_again_gives_the_same_bits(tmp_path, monkeypatch):
@@ -168,8 +266,13 @@ def test_fifty_annotators_at_once_get_their_own_pairs(tmp_path):
 def test_a_pair_is_given_until_it_runs_out(tmp_path):
     items = Items([[0.0], [1.0], [3.0]])
     with Engine(items, str(tmp_path / "log.sqlite")) as engine:
-        judge(engine, 3, ["you"])
+        offers = [engine.next("you") for _ in range(3)]
         assert engine.next("you") is None
+        assert not engine.all_judged, "they wait for an answer"
+        for offer in offers:
+            engine.judge(offer.left, offer.right, "same", "you").result()
+        assert engine.next("you") is None
+        assert engine.all_judged
 
 
 def test_a_tab_gets_its_pair_again_and_another_tab_another(engine):
@@ -194,7 +297,6 @@ def test_pending_pairs_are_given_again_after_a_while():
 def test_a_tenth_of_the_pairs_is_audited_and_never_learned(tmp_path):
     items, _ = toy_items(300)
     with Engine(items, str(tmp_path / "log.sqlite"), seed=3) as engine:
-        engine._draws.fill(512)
         events = judge(engine, 400, ["you"])
         engine.writer.settle()
         audited = [event for event in events if event.source == "audit"]
@@ -209,9 +311,19 @@ def test_a_tenth_of_the_pairs_is_audited_and_never_learned(tmp_path):
         assert report["stop"]["changed"] is not None
 
 
-def test_a_pair_never_shown_is_learned_but_not_audited(tmp_path):
-    with Engine(ITEMS, str(tmp_path / "a.sqlite"), audit_share=1.0) as engine:
+def test_a_pair_never_shown_is_learned_unless_it_is_reserved_and_never_audited(tmp_path):
+    with Engine(ITEMS, str(tmp_path / "all.sqlite"), audit_share=1.0) as engine:
+        assert engine.judge("0", "1", "same", "you").result().event.source == "withheld"
+    with Engine(ITEMS, str(tmp_path / "none.sqlite"), audit_share=0.0) as engine:
         assert engine.judge("0", "1", "same", "you").result().event.source == "own"
+    with Engine(ITEMS, str(tmp_path / "a.sqlite")) as engine:
+        for right in range(1, 120):
+            engine.judge("0", str(right), "different", "you").result()
+        engine.writer.settle()
+        sources = [event.source for event in engine.ledger.events]
+        assert 1 <= sources.count("withheld") <= 30  # 12 expected, with a deviation of 3.3
+        assert engine.writer.fold.position == sources.count("own")
+        assert engine.ledger.audited == []
     with Engine(ITEMS, str(tmp_path / "b.sqlite"), only_shown=True) as engine:
         with pytest.raises(RefusedError, match="this pair was not shown"):
             engine.judge("0", "1", "same", "you")

@@ -13,7 +13,7 @@ from judging import toy_items
 from running_service import TOKENS, running, write_tokens
 
 import likewise as lw
-from likewise.live import Client, Engine, ServiceError, create_app, read_tokens
+from likewise.live import Client, Engine, Items, ServiceError, create_app, read_tokens
 from likewise.live.security import MAX_BODY
 
 ITEMS, Y = toy_items(80)
@@ -47,8 +47,10 @@ def test_a_judgement_is_created_once(http, engine):
     assert (again.status_code, again.json()) == (200, first.json())
     assert len(engine.ledger) == 1
     assert http.post("/judgements", json=given | {"answer": "different"}).status_code == 409
-    assert http.delete(f"/judgements/{given['id']}").json()["kind"] == "undo"
-    assert http.delete(f"/judgements/{given['id']}").status_code == 200
+    undone = http.delete(f"/judgements/{given['id']}")
+    assert (undone.status_code, undone.json()["kind"]) == (200, "undo")
+    assert http.delete(f"/judgements/{given['id']}").json() == undone.json()
+    assert http.post("/judgements", json=given).status_code == 409
     assert len(engine.ledger) == 2
     listed = http.get("/judgements", params={"after": 1}).json()
     assert [event["kind"] for event in listed["events"]] == ["undo"]
@@ -84,6 +86,20 @@ def test_the_next_pair_hides_scores(http):
     assert set(found["left"]) == {"id", "kind", "cells"}
     same_tab = [http.get("/next", params={"tab": "x"}).json() for _ in range(2)]
     assert same_tab[0] == same_tab[1] != found
+
+
+def test_no_pair_now_is_not_no_pair_left(tmp_path):
+    log = str(tmp_path / "log.sqlite")
+    with Engine(Items([[0.0], [1.0], [3.0]]), log, annotators=["ann"]) as engine:
+        app = create_app(engine, {"ann": TOKENS["ann"]}, hosts={HOST})
+        client = TestClient(app, base_url=f"http://{HOST}")
+        client.headers["Authorization"] = f"Bearer {TOKENS['ann']}"
+        pairs = [client.get("/next").json() for _ in range(3)]
+        assert client.get("/next").json() == {"done": False}
+        for pair in pairs:
+            judged = body(pair["left"]["id"], pair["right"]["id"], "unsure")
+            assert client.post("/judgements", json=judged).status_code == 201
+        assert client.get("/next").json() == {"done": True}
 
 
 def test_distances_neighbours_and_vectors_are_those_of_the_model(http, tmp_path):

@@ -27,9 +27,10 @@ _DATA_OPTIONS = option.options(
     ),
     click.option(
         "--audit",
-        type=click.Choice(["nearby", "random"]),
-        default="nearby",
-        help="What audit pairs are drawn from.",
+        type=click.Choice(["random", "nearby"]),
+        default="random",
+        show_default=True,
+        help="Audit pairs: all alike, or half of them neighbours.",
     ),
 )
 

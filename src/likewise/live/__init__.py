@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from likewise._runtime.lazy import lazy_package
 
 if TYPE_CHECKING:
+    from likewise.live._agreement import Agreement, Conflict, agreement
     from likewise.live._read_items import read_items
-    from likewise.live.agreement import Agreement, Conflict, agreement
     from likewise.live.client import Client, ReceivedJudgement, ServiceError
     from likewise.live.engine import Engine
     from likewise.live.events import Event
@@ -25,7 +25,7 @@ else:
         __name__,
         {
             "_read_items": ["read_items"],
-            "agreement": ["Agreement", "Conflict", "agreement"],
+            "_agreement": ["Agreement", "Conflict", "agreement"],
             "client": ["Client", "ReceivedJudgement", "ServiceError"],
             "engine": ["Engine"],
             "events": ["Event"],

@@ -116,6 +116,9 @@ class PostgresLog:
 
     def close(self) -> None:
         """Release the log to other processes."""
+        if not self._connection.closed:
+            # The server would notice the end of a connection a moment later.
+            self._run(lambda cursor: cursor.execute("SELECT pg_advisory_unlock_all()"))
         self._connection.close()
 
     def _connect(self) -> None:
@@ -142,12 +145,15 @@ class PostgresLog:
         schema = str(cursor.fetchone()[0])
         digest = hashlib.sha256(f"likewise {schema}".encode()).digest()
         number = int.from_bytes(digest[:8], "big", signed=True)
-        cursor.execute("SELECT pg_try_advisory_lock(%s)", (number,))
-        if not cursor.fetchone()[0]:
+        # A connection that was lost may hold the lock until the server notices.
+        cursor.execute("SET lock_timeout = '2s'")
+        try:
+            cursor.execute("SELECT pg_advisory_lock(%s)", (number,))
+        except self._psycopg.errors.LockNotAvailable:
             raise LogError(
                 f"the log in schema {quote(schema)} is in use by another process; one writes at a "
                 "time."
-            )
+            ) from None
 
     def _check_schema(self, cursor: Any) -> None:
         cursor.execute(

@@ -67,8 +67,8 @@ class SQLiteLog:
         if after == 0 and self._events_at_start:
             events, self._events_at_start = self._events_at_start, []
             return events  # just read, and checked
-        rows = self._connection.execute(
-            f"SELECT {COLUMNS}, chain FROM events WHERE number > ? ORDER BY number", (after,)
+        rows = self._select(
+            f"SELECT {COLUMNS}, chain FROM events WHERE number > ? ORDER BY number", after
         )
         found = [(Event(*row[:-1]), bytes(row[-1])) for row in rows]
         if found:
@@ -93,8 +93,8 @@ class SQLiteLog:
 
     def load_snapshots(self, key: str) -> list[tuple[int, bytes]]:
         """Return the stored states with this key and their positions, the latest first."""
-        rows = self._connection.execute(
-            "SELECT position, content FROM snapshots WHERE key = ? ORDER BY position DESC", (key,)
+        rows = self._select(
+            "SELECT position, content FROM snapshots WHERE key = ? ORDER BY position DESC", key
         )
         return [(int(position), bytes(content)) for position, content in rows]
 
@@ -192,17 +192,26 @@ class SQLiteLog:
             f"last whole one were recovered; the damaged file is kept as {quote_path(kept)}."
         )
 
-    # -- writing ---------------------------------------------------------------------------------
+    # -- reading and writing ---------------------------------------------------------------------
+
+    def _select(self, statement: str, *parameters: Any) -> list[Any]:
+        try:
+            return list(self._connection.execute(statement, parameters))
+        except self._apsw.Error as error:
+            shown = quote_path(self._path)
+            raise LogError(f"{shown} could not be read ({reason(error)}).") from None
 
     def _transact(self, write: Any) -> None:
         connection = self._connection
         try:
-            connection.execute("BEGIN IMMEDIATE")
-            write()
-            connection.execute("COMMIT")
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                write()
+                connection.execute("COMMIT")
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
         except self._apsw.Error as error:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
             shown = quote_path(self._path)
             if isinstance(error, self._apsw.FullError) or _is_full(error):
                 raise StorageFullError(f"There is no room on the disk for {shown}.") from None

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from typing import Protocol
 
-from likewise.live.chooser import AuditDraws, Chooser
+from likewise._runtime.text import reason
+from likewise.live.audit_draws import AuditDraws
+from likewise.live.chooser import Chooser
 from likewise.live.progress import Evaluator
 from likewise.live.view import ModelView
 
@@ -15,7 +18,6 @@ __all__ = ["Background"]
 _PAUSE_S = 0.02
 _RANK_EVERY_S = 0.25
 _STALE = 10  # judgements after which pairs are chosen anew
-_LOW_AUDIT = 16
 _FIRST_ANCHORS = 16  # of the first scan, so that pairs are there soon
 _BUSY = 200  # pairs ready where many annotators work at once
 
@@ -36,6 +38,7 @@ class Background:
         self._ranked_s = self._refresh_at = self._evaluate_at = 0.0
         self._wanted = 10
         self._refreshed = False
+        self.failure: str | None = None
         self._threads = [
             threading.Thread(target=self._run, args=(work,), name=f"likewise {name}", daemon=True)
             for name, work in (("chooser", self._choose), ("evaluator", self._evaluate))
@@ -53,15 +56,16 @@ class Background:
             if thread.is_alive():
                 thread.join()
 
-    def _run(self, work: object) -> None:
-        assert callable(work)
-        while not self._stopped.wait(_PAUSE_S):
-            work()
+    def _run(self, work: Callable[[], None]) -> None:
+        try:
+            while not self._stopped.wait(_PAUSE_S):
+                work()
+        except Exception as error:  # noqa: BLE001 - said by `failure`; judging goes on
+            self.failure = f"pairs are no longer chosen or evaluated ({reason(error)})."
 
     def _choose(self) -> None:
         view, chooser = self._model.view, self._chooser
-        if len(self._draws) < _LOW_AUDIT:
-            self._draws.fill()
+        self._draws.fill()
         if self._model.choice == "random":
             return
         if chooser.refreshed_at < 0:

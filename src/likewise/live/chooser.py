@@ -8,19 +8,18 @@ from collections.abc import Callable
 
 import numpy as np
 
-from likewise._runtime.arrays import Array, IndexArray
+from likewise._runtime.arrays import Array, BoolArray, IndexArray
 from likewise._runtime.threads import single_threaded_blas
+from likewise.live.free_pairs import RowPair, random_free_pair
 from likewise.live.scan import scan_rows
 from likewise.live.view import ModelView
 
-__all__ = ["AuditDraws", "Chooser"]
+__all__ = ["Chooser"]
 
-RowPair = tuple[int, int]
 _ANCHORS = 200
 _NEIGHBOURS = 10
 _BATCH = 10  # pairs chosen by one model
 _TRIES = 200
-_MAX_ENUMERATED = 200_000
 
 
 class Chooser:
@@ -35,15 +34,24 @@ class Chooser:
     ----------
     X : float32 array of shape (n_items, n_features)
     is_free : callable
-        Whether a pair of rows may be asked about: it was not, in either order, and is not pending.
+        Whether a pair of rows may be asked about: it is neither judged, in either order, nor
+        pending.
     seed : int
+    excluded : callable, optional
+        Which pairs, an array of shape (n_pairs, 2), are never asked about.
     """
 
     refreshed_at: int
     ranked_at: int
 
-    def __init__(self, X: Array, is_free: Callable[[int, int], bool], seed: int) -> None:
-        self._X, self._is_free = X, is_free
+    def __init__(
+        self,
+        X: Array,
+        is_free: Callable[[int, int], bool],
+        seed: int,
+        excluded: Callable[[IndexArray], BoolArray] | None = None,
+    ) -> None:
+        self._X, self._is_free, self._excluded = X, is_free, excluded
         self._random = np.random.default_rng(seed)
         self._lock = threading.Lock()
         self._pool: IndexArray = np.empty((0, 2), dtype=np.int64)
@@ -64,7 +72,7 @@ class Chooser:
         partners = np.hstack([rows.nearest, rows.at_threshold])
         pairs = np.stack([np.repeat(anchors, partners.shape[1]), partners.ravel()], axis=1)
         pairs = np.unique(np.sort(pairs, axis=1), axis=0)
-        self._pool, self.refreshed_at = pairs, view.position
+        self._pool, self.refreshed_at = pairs[self._allowed(pairs)], view.position
 
     def rank(self, view: ModelView, wanted: int = _BATCH) -> None:
         """Queue the candidates closest to the threshold of `view`, with every item at most once."""
@@ -83,7 +91,7 @@ class Chooser:
         self._queue, self.ranked_at = chosen, view.position
 
     def take(self) -> RowPair | None:
-        """Return the next pair, in random order, or None if all were asked about."""
+        """Return the next pair, in random order, or None if none is left."""
         while self._queue:
             try:
                 pair = self._queue.popleft()
@@ -95,21 +103,8 @@ class Chooser:
 
     def take_random(self) -> RowPair | None:
         """Return a pair of all that may be asked about, each as likely."""
-        n_items = len(self._X)
-        for _ in range(_TRIES):
-            with self._lock:
-                left, right = self._random.integers(n_items, size=2).tolist()
-            if left != right and self._is_free(left, right):
-                return left, right
-        if n_items * (n_items - 1) // 2 > _MAX_ENUMERATED:
-            return None
-        rows = np.stack(np.triu_indices(n_items, 1), axis=1).tolist()
-        free = [(left, right) for left, right in rows if self._is_free(left, right)]
-        if not free:
-            return None
         with self._lock:
-            pair = free[int(self._random.integers(len(free)))]
-        return self._in_random_order(pair)
+            return random_free_pair(len(self._X), self._allowed, self._is_free, self._random)
 
     def _from_pool(self) -> RowPair | None:
         """Return some candidate, while the queue is being filled."""
@@ -127,50 +122,9 @@ class Chooser:
         with self._lock:
             return pair if self._random.random() < 0.5 else pair[::-1]
 
-
-class AuditDraws:
-    """Random pairs for the audit stream, drawn from a population that no judgement changes.
-
-    An item is drawn at random and, with probability 1/2 if `nearby`, one of its 10 nearest
-    neighbours by the vectors as given; otherwise any other item. Without the neighbours, hardly
-    any pair of a large collection would be *same*.
-    """
-
-    def __init__(
-        self, X: Array, is_free: Callable[[int, int], bool], nearby: bool, seed: int
-    ) -> None:
-        self._X, self._is_free, self._nearby = X, is_free, nearby
-        self._random = np.random.default_rng(seed)
-        self._ready: deque[RowPair] = deque()
-
-    def __len__(self) -> int:
-        """Return how many pairs are ready."""
-        return len(self._ready)
-
-    def fill(self, n_pairs: int = 64) -> None:
-        """Draw pairs; this scans all items, in the background."""
-        n_items = len(self._X)
-        anchors = self._random.integers(n_items, size=n_pairs)
-        others = (anchors + self._random.integers(1, n_items, size=n_pairs)) % n_items
-        if self._nearby:
-            close = self._random.random(n_pairs) < 0.5
-            different, position = np.unique(anchors[close], return_inverse=True)
-            if len(different):
-                with single_threaded_blas():
-                    nearest = scan_rows(self._X, None, different, _NEIGHBOURS).nearest
-                picked = self._random.integers(nearest.shape[1], size=len(position))
-                others[close] = nearest[position, picked]
-        swap = self._random.random(n_pairs) < 0.5
-        left, right = np.where(swap, others, anchors), np.where(swap, anchors, others)
-        self._ready.extend(zip(left.tolist(), right.tolist(), strict=True))
-
-    def take(self) -> RowPair | None:
-        """Return the next pair, or None if none is ready."""
-        while self._ready:
-            try:
-                pair = self._ready.popleft()
-            except IndexError:
-                return None
-            if self._is_free(*pair):
-                return pair
-        return None
+    def _allowed(self, pairs: IndexArray) -> BoolArray:
+        return (
+            np.ones(len(pairs), dtype=np.bool_)
+            if self._excluded is None
+            else ~self._excluded(pairs)
+        )

@@ -85,9 +85,9 @@ class Client:
         self.close()
 
     def next(self, tab: str | None = None) -> dict[str, Any] | None:
-        """Return the next pair, as it would be shown, or None if all were judged."""
-        found = self._json("GET", "/next" + ("" if tab is None else f"?{urlencode({'tab': tab})}"))
-        return None if found["done"] else dict(found)
+        """Return the next pair, as it would be shown, or None if there is none now."""
+        found = self._json("GET", "/next" + _query(tab))
+        return dict(found) if "left" in found else None
 
     def judge(
         self, left: str, right: str, answer: Answer, judgement_id: str | None = None
@@ -102,9 +102,10 @@ class Client:
         status, body = self._request("POST", "/judgements", content)
         return ReceivedJudgement(**json.loads(body), created=status == 201)
 
-    def undo(self, judgement_id: str) -> ReceivedJudgement:
-        """Undo a judgement of one's own."""
-        return ReceivedJudgement(**self._json("DELETE", f"/judgements/{judgement_id}"))
+    def undo(self, judgement_id: str, tab: str | None = None) -> ReceivedJudgement:
+        """Undo a judgement of one's own; its pair is then the next one."""
+        path = f"/judgements/{judgement_id}{_query(tab)}"
+        return ReceivedJudgement(**self._json("DELETE", path))
 
     def judgements(self, after: int = 0) -> Iterator[ReceivedJudgement]:
         """Yield the events with numbers above `after`, in order."""
@@ -161,6 +162,10 @@ class Client:
         if response.status >= 400:
             raise ServiceError(response.status, _detail(answer))
         return response.status, answer
+
+
+def _query(tab: str | None) -> str:
+    return "" if tab is None else f"?{urlencode({'tab': tab})}"
 
 
 def _detail(answer: bytes) -> str:

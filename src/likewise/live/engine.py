@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import hashlib
 import secrets
-import threading
 import time
 import uuid
 from collections.abc import Callable, Sequence
@@ -17,16 +16,17 @@ import numpy as np
 from likewise import _files
 from likewise._runtime.text import quote
 from likewise._runtime.validation import between, check_parameters, one_of
-from likewise.live.agreement import Agreement, agreement
+from likewise.live._agreement import Agreement, agreement
 from likewise.live.background import Background
-from likewise.live.chooser import AuditDraws, Chooser
-from likewise.live.events import ANSWERS, Answer, Event, Source
+from likewise.live.events import ANSWERS, Answer, Event
 from likewise.live.fold import Fold
 from likewise.live.items import Items
-from likewise.live.ledger import pair_key
-from likewise.live.log import open_log
+from likewise.live.ledger import Ledger
+from likewise.live.log import LogError, open_log
+from likewise.live.pair_sampler import PairSampler
 from likewise.live.pending import Offer, Pending
 from likewise.live.progress import Evaluator
+from likewise.live.reserve import AuditReserve
 from likewise.live.start import start_model
 from likewise.live.submission import Outcome, RefusedError, Submission
 from likewise.live.view import ModelView
@@ -54,16 +54,18 @@ class Engine:
     target : str, default="fmr<=0.01"
         The rate that is promised on the audit stream: of FMR, FNMR or recall.
     audit_share : float, default=0.1
-        The probability that a pair is drawn at random for the audit stream and never learned from.
-    audit : {"nearby", "random"}, default="nearby"
-        What audit pairs are drawn from: an item and, half of the time, one of its 10 nearest
-        neighbours by the vectors as given; or all pairs alike.
+        The share of all pairs that is reserved for the audit stream and never learned from, and
+        the probability that the next pair is one of them.
+    audit : {"random", "nearby"}, default="random"
+        How audit pairs are drawn: each reserved pair as likely as any other; or, half of the time,
+        an item with one of its 10 nearest neighbours by the vectors as given. The latter is a
+        weighted sample, and the error rates are those of pairs drawn so.
     choice : {"active", "random"}, default="active"
         How the other pairs are chosen: near the threshold of the model, or at random.
     overlap : float, default=0.05
     only_shown : bool, default=False
-        Refuse judgements on pairs that were not shown. By default they are learned from, but never
-        count for the audit stream.
+        Refuse judgements on pairs that were not shown. By default they are learned from, unless
+        they are reserved for the audit stream; they never count for it.
     seed : int, optional
         Of the choice of pairs. The model does not depend on it.
     clock : callable
@@ -98,7 +100,7 @@ class Engine:
         annotators: Sequence[str] = ("you",),
         target: str = "fmr<=0.01",
         audit_share: float = 0.1,
-        audit: str = "nearby",
+        audit: str = "random",
         choice: str = "active",
         overlap: float = 0.05,
         only_shown: bool = False,
@@ -110,7 +112,7 @@ class Engine:
             {"audit_share": audit_share, "audit": audit, "choice": choice, "overlap": overlap},
             {
                 "audit_share": between(0, 1),
-                "audit": one_of("nearby", "random"),
+                "audit": one_of("random", "nearby"),
                 "choice": one_of("active", "random"),
                 "overlap": between(0, 1),
             },
@@ -125,13 +127,10 @@ class Engine:
         self.target = target
         self.choice = choice
         self.only_shown = only_shown
-        self.audit_share = audit_share
-        self.overlap = overlap
         start = start_model(items.vectors, model)
-        self._log = open_log(log, _project(items, start))
-        seed = secrets.randbits(63) if seed is None else seed
-        self._random = np.random.default_rng(seed)
-        self._random_lock = threading.Lock()
+        project = _project(items, start, audit_share, audit)
+        self._reserve = AuditReserve(project, audit_share)
+        self._log = open_log(log, project)
         self.pending = Pending()
         fold = Fold(start, items.vectors, items.row_of)
         self.view = ModelView(0, start)
@@ -142,10 +141,21 @@ class Engine:
             self._log.close()
             raise
         self.notices = [*items.notices, *self.writer.notices]
-        self._chooser = Chooser(items.vectors, self._is_free, seed)
-        self._draws = AuditDraws(items.vectors, self._is_free, audit == "nearby", seed + 1)
+        self._sampler = PairSampler(
+            items,
+            self.ledger,
+            self.pending,
+            self._reserve,
+            annotators=self.annotators,
+            audit=audit,
+            choice=choice,
+            overlap=overlap,
+            seed=secrets.randbits(63) if seed is None else seed,
+        )
         self.evaluator = Evaluator(items, self.writer, self._checkpoints, target)
-        self._background = Background(self._chooser, self._draws, self.evaluator, self)
+        self._background = Background(
+            self._sampler.chooser, self._sampler.draws, self.evaluator, self
+        )
 
     def __enter__(self) -> Engine:
         self.start()
@@ -165,7 +175,7 @@ class Engine:
         self.writer.close()
 
     @property
-    def ledger(self) -> Any:
+    def ledger(self) -> Ledger:
         """What was judged."""
         return self.writer.ledger
 
@@ -203,11 +213,7 @@ class Engine:
         )
         if answer not in ANSWERS:
             raise RefusedError(422, f"answer is {quote(answer)}, but one of {ANSWERS} is needed.")
-        for item in (left, right):
-            try:
-                self.items.row_of(item)
-            except KeyError:
-                raise RefusedError(404, f"there is no item {quote(item)}.") from None
+        rows = [self._row_of(item) for item in (left, right)]
         if left == right:
             raise RefusedError(
                 422, f"item {quote(left)} is paired with itself, but two items are needed."
@@ -217,29 +223,52 @@ class Engine:
             submission.source = shown
         elif self.only_shown and submission.id not in self.ledger.judgements:
             raise RefusedError(409, "this pair was not shown; ask for the next one.")
-        submission.result.add_done_callback(lambda _: self.pending.answered(left, right))
+        elif self._reserve.contains(np.array([rows]))[0]:
+            submission.source = "withheld"
+
+        def release(result: Future[Outcome]) -> None:
+            # What could not be stored will be sent again: meanwhile nobody else is asked.
+            if result.cancelled() or not isinstance(result.exception(), LogError):
+                self.pending.answered(left, right)
+
+        submission.result.add_done_callback(release)
         self.writer.submit(submission)
         return submission.result
 
-    def undo(self, judgement_id: str, annotator: str) -> Future[Outcome]:
+    def undo(self, judgement_id: str, annotator: str, tab: str | None = None) -> Future[Outcome]:
         """Undo a judgement of one's own, however long ago it was made.
+
+        The pair, if it was one that `next` had returned, is the next one again.
 
         Parameters
         ----------
         judgement_id, annotator : str
+        tab : str, optional
+            Where it is to be shown again.
 
         Returns
         -------
         Future of Outcome
         """
         submission = Submission("undo", _checked_id(judgement_id), annotator)
+
+        def ask_again(result: Future[Outcome]) -> None:
+            if result.cancelled() or result.exception() or not result.result().created:
+                return
+            revoked = self.ledger.judgements[submission.id]
+            if revoked.source in ("audit", "chosen"):
+                pair = revoked.left, revoked.right, revoked.source
+                self.pending.undone(*pair, annotator, tab)
+
+        submission.result.add_done_callback(ask_again)
         self.writer.submit(submission)
         return submission.result
 
     def next(self, annotator: str, tab: str | None = None) -> Offer | None:
-        """Return the next pair for an annotator, or None if there is none left.
+        """Return the next pair for an annotator, or None if there is none now.
 
-        No pair is given to two while it waits for an answer, or twice to the same in either order.
+        No pair is given to two while it waits for an answer, or to anyone, in either order, after
+        it was judged; but one whose answer was undone is asked about again, at once.
 
         Parameters
         ----------
@@ -251,17 +280,12 @@ class Engine:
         -------
         Offer or None
         """
-        if tab is not None and (offer := self.pending.of_tab(annotator, tab)) is not None:
-            return offer
-        for _ in range(20):  # another annotator may be given the same pair in between
-            found = self._draw(annotator)
-            if found is None:
-                return None
-            (left, right), source = found
-            offer = self.pending.add(left, right, source, annotator, tab)
-            if offer is not None:
-                return offer
-        return None
+        return self._sampler.next(annotator, tab)
+
+    @property
+    def all_judged(self) -> bool:
+        """Whether every pair of items is judged; before that, `next` may have to wait."""
+        return self.ledger.n_pairs == len(self.items) * (len(self.items) - 1) // 2
 
     def agreement(self) -> Agreement:
         """Return how the annotators agree."""
@@ -275,12 +299,13 @@ class Engine:
     def in_force(self) -> list[Event]:
         """Return the judgements that are not undone, in order."""
         with self.writer.changing():
-            return [e for e in self.ledger.judgements.values() if self.ledger.is_in_force(e.id)]
+            judgements = list(self.ledger.judgements.values())
+        return [event for event in judgements if self.ledger.is_in_force(event.id)]
 
     @property
     def has_candidates(self) -> bool:
         """Whether pairs near the threshold are known; before that, others are given."""
-        return self.choice == "random" or self._chooser.refreshed_at >= 0
+        return self.choice == "random" or self._sampler.chooser.refreshed_at >= 0
 
     def progress(self, annotator: str | None = None) -> dict[str, Any]:
         """Return counts, the learning curve on the audit stream and whether one can stop.
@@ -294,17 +319,24 @@ class Engine:
         -------
         dict
         """
-        own = [event.id for event in self.in_force() if event.annotator == annotator]
+        ledger = self.ledger
+        latest = None if annotator is None else ledger.latest_of(annotator)
         return {
             "items": len(self.items),
-            "judgements": self.ledger.n_in_force,
-            "own_judgements": len(own),
-            "learned": len(self.ledger.learned),
+            "judgements": ledger.n_in_force,
+            "own_judgements": 0 if annotator is None else ledger.in_force_by[annotator],
+            "latest": None if latest is None else latest.id,
+            "learned": len(ledger.learned),
             "annotators": len(self.annotators),
             "notices": self.notices,
             "choice": self.choice,
             **self.evaluator.report,
         }
+
+    @property
+    def learning_failure(self) -> str | None:
+        """Why nothing more is learned or chosen, if so."""
+        return self.writer.learning_failure or self._background.failure
 
     def counters(self) -> list[tuple[str, str, str, float]]:
         """Return the name, kind, meaning and value of each counter."""
@@ -319,48 +351,11 @@ class Engine:
             ("drift_alarms", "gauge", "Broken promises.", len(drift.get("alarms", []))),
         ]
 
-    # -- choosing --------------------------------------------------------------------------------
-
-    def _draw(self, annotator: str) -> tuple[tuple[str, str], Source] | None:
-        with self._random_lock:
-            draws = self._random.random(2)
-        if len(self.annotators) > 1 and draws[0] < self.overlap:
-            again = self._judged_by_others(annotator)
-            if again is not None:
-                return again
-        rows, source = None, "chosen"
-        if draws[1] < self.audit_share:
-            rows, source = self._draws.take(), "audit"
-        if rows is None:
-            active = self.choice == "active"
-            rows = self._chooser.take() if active else self._chooser.take_random()
-            source = "chosen"
-        if rows is None:
-            return None
-        pair = self.items.id_of(rows[0]), self.items.id_of(rows[1])
-        return pair, source  # type: ignore[return-value]
-
-    def _judged_by_others(self, annotator: str) -> tuple[tuple[str, str], Source] | None:
-        """Return a random pair that one other annotator has judged."""
-        events = self.ledger.events
-        if not events:
-            return None
-        with self._random_lock:
-            tries = self._random.integers(len(events), size=20).tolist()
-        for number in tries:
-            event = events[number]
-            if event.kind == "undo" or event.annotator == annotator:
-                continue
-            judged = self.ledger.of_pair(event.left, event.right)
-            if len(judged) == 1 and pair_key(event.left, event.right) not in self.pending:
-                return (event.left, event.right), event.source
-        return None
-
-    def _is_free(self, left: int, right: int) -> bool:
-        first, second = self.items.id_of(left), self.items.id_of(right)
-        return not (
-            self.ledger.was_judged(first, second) or pair_key(first, second) in self.pending
-        )
+    def _row_of(self, item: str) -> int:
+        try:
+            return self.items.row_of(item)
+        except KeyError:
+            raise RefusedError(404, f"there is no item {quote(item)}.") from None
 
     def _publish(self, fold: Fold) -> None:
         """Copy the model for other threads; the learner itself goes on changing."""
@@ -381,7 +376,7 @@ def _checked_id(given: str) -> str:
         raise RefusedError(422, f"id is {quote(given)}, but a UUID is needed.") from None
 
 
-def _project(items: Items, start: Any) -> str:
-    """Return the identity of what a log is about: items, vectors and starting model."""
-    identity = f"{items.fingerprint()} {_files.identity_of(start)}"
+def _project(items: Items, start: Any, audit_share: float, audit: str) -> str:
+    """Return the identity of what a log is about: items, vectors, starting model and audit."""
+    identity = f"{items.fingerprint()} {_files.identity_of(start)} {audit_share!r} {audit}"
     return hashlib.sha256(identity.encode()).hexdigest()

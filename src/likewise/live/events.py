@@ -14,7 +14,7 @@ VERSION = 1
 
 Answer = Literal["same", "different", "unsure"]
 ANSWERS: tuple[Answer, ...] = ("same", "different", "unsure")
-Source = Literal["audit", "chosen", "own"]
+Source = Literal["audit", "chosen", "own", "withheld"]
 Kind = Literal["judgement", "undo"]
 
 
@@ -35,9 +35,10 @@ class Event:
         Empty for an undo.
     annotator : str
         Who judged, or revoked.
-    source : {"audit", "chosen", "own"}
+    source : {"audit", "chosen", "own", "withheld"}
         Whether the pair was drawn at random for the audit stream, chosen to learn from, or came
-        from the client.
+        from the client; of the latter, those reserved for the audit stream are withheld: neither
+        learned from nor audited.
     time : float
         Seconds since 1970 by the clock of the server. Clocks jump: nothing depends on it.
     """

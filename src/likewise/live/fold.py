@@ -47,13 +47,22 @@ class Fold:
         self._snapshots: dict[int, Any] = {0: copy.deepcopy(start)}
         self.checkpoints: dict[int, Any] = {0: copy.deepcopy(start)}
 
-    def follow(self, learned: Sequence[Event], unchanged: int) -> None:
-        """Make the model that of `learned`, of which the first `unchanged` are as before."""
-        if unchanged < self.position:
-            self._rewind(unchanged)
+    def follow(self, learned: Sequence[Event], unchanged: int, *, skipped: int = 0) -> None:
+        """Make the model that of `learned`, of which the first `unchanged` are as before.
+
+        The first `skipped` of the sequence, up to `continues_from(unchanged)`, may be left out.
+        """
+        self._rewind(self.continues_from(unchanged))
         with single_threaded_blas():  # a threaded decomposition is not reproducible
-            for event in learned[self.position :]:
+            for event in learned[self.position - skipped :]:
                 self._learn(event)
+
+    def continues_from(self, unchanged: int) -> int:
+        """Return the position that learning goes on from, if only `unchanged` are as before."""
+        if unchanged >= self.position:
+            return self.position
+        kept = self.snapshots()
+        return kept[bisect_right(kept, unchanged) - 1]
 
     def snapshots(self) -> list[int]:
         """Return the positions that can be returned to."""
@@ -76,13 +85,13 @@ class Fold:
             self.checkpoints[self.position] = copy.deepcopy(self.learner)
 
     def _rewind(self, position: int) -> None:
-        kept = self.snapshots()
-        start = kept[bisect_right(kept, position) - 1]
-        for later in [at for at in self._snapshots if at > start]:
+        if position == self.position:
+            return
+        for later in [at for at in self._snapshots if at > position]:
             del self._snapshots[later]
-        for later in [at for at in self.checkpoints if at > start]:
+        for later in [at for at in self.checkpoints if at > position]:
             del self.checkpoints[later]
-        self.learner, self.position = copy.deepcopy(self._snapshots[start]), start
+        self.learner, self.position = copy.deepcopy(self._snapshots[position]), position
 
     def _thin(self) -> None:
         """Keep the first and the latest snapshots, and of the others about log₂ as many."""

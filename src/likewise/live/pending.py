@@ -13,6 +13,7 @@ from likewise.live.ledger import PairKey, pair_key
 
 __all__ = ["Offer", "Pending"]
 
+Tab = tuple[str, str | None]
 _LEASE_S = 900.0
 _MAX_REMEMBERED = 100_000
 
@@ -39,8 +40,9 @@ class Pending:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._offers: dict[PairKey, Offer] = {}
-        self._by_tab: dict[tuple[str, str], PairKey] = {}
+        self._offers: OrderedDict[PairKey, Offer] = OrderedDict()  # the oldest first
+        self._by_tab: dict[Tab, list[PairKey]] = {}  # the last one is shown
+        self._undone: dict[Tab, list[tuple[str, str, Source]]] = {}
         self._shown: OrderedDict[PairKey, Source] = OrderedDict()
 
     def __len__(self) -> int:
@@ -56,12 +58,13 @@ class Pending:
         """Give a pair away, or return None if it is pending."""
         key = pair_key(left, right)
         with self._lock:
+            self._forget_expired()
             if key in self:
                 return None
             offer = Offer(left, right, source, annotator, tab, self._clock() + _LEASE_S)
             self._offers[key] = offer
             if tab is not None:
-                self._by_tab[annotator, tab] = key
+                self._by_tab.setdefault((annotator, tab), []).append(key)
             self._shown[key] = source
             while len(self._shown) > _MAX_REMEMBERED:
                 self._shown.popitem(last=False)
@@ -70,8 +73,9 @@ class Pending:
     def of_tab(self, annotator: str, tab: str) -> Offer | None:
         """Return the pair that a tab of a browser waits for: a reload shows it again."""
         with self._lock:
-            key = self._by_tab.get((annotator, tab))
-            return self._offers.get(key) if key is not None and key in self else None
+            self._forget_expired()
+            keys = self._by_tab.get((annotator, tab))
+            return self._offers[keys[-1]] if keys else None
 
     def source_of(self, left: str, right: str) -> Source | None:
         """Return why a pair was shown, or None if it never was."""
@@ -80,6 +84,30 @@ class Pending:
     def answered(self, left: str, right: str) -> None:
         """Let a pair go."""
         with self._lock:
-            offer = self._offers.pop(pair_key(left, right), None)
-            if offer is not None and offer.tab is not None:
-                self._by_tab.pop((offer.annotator, offer.tab), None)
+            self._forget(pair_key(left, right))
+
+    def undone(
+        self, left: str, right: str, source: Source, annotator: str, tab: str | None
+    ) -> None:
+        """Remember a pair whose answer was undone, to ask about it again."""
+        with self._lock:
+            self._undone.setdefault((annotator, tab), []).append((left, right, source))
+
+    def take_undone(self, annotator: str, tab: str | None) -> tuple[str, str, Source] | None:
+        """Return the pair whose answer was undone last and that was not taken yet."""
+        with self._lock:
+            waiting = self._undone.get((annotator, tab))
+            return waiting.pop() if waiting else None
+
+    def _forget_expired(self) -> None:
+        now = self._clock()
+        while self._offers and (oldest := next(iter(self._offers.items())))[1].until <= now:
+            self._forget(oldest[0])
+
+    def _forget(self, key: PairKey) -> None:
+        offer = self._offers.pop(key, None)
+        if offer is not None and offer.tab is not None:
+            keys = self._by_tab[offer.annotator, offer.tab]
+            keys.remove(key)
+            if not keys:
+                del self._by_tab[offer.annotator, offer.tab]

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import asdict
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from likewise._runtime.arrays import BoolArray, IndexArray
 from likewise.live.audit import AuditPairs, audit_report, learning_curve
+from likewise.live.events import Event
 from likewise.live.items import Items
 from likewise.live.scan import scan_rows
 from likewise.live.view import ModelView
@@ -22,6 +25,7 @@ _EVERY_S = 1.0
 _LOOK_BACK = 200
 _FEW_CHANGES = 0.01
 _N_PAIRS = 2048
+_number: Callable[[Event], int] = attrgetter("number")
 
 
 class Evaluator:
@@ -67,13 +71,15 @@ class Evaluator:
         """Return the decided pairs of the audit stream."""
         with self._writer.changing():
             events = list(self._writer.ledger.audited)
-            numbers = [event.number for event in self._writer.ledger.learned]
+            learned = list(self._writer.ledger.learned)
         rows = [(self._items.row_of(e.left), self._items.row_of(e.right)) for e in events]
         return AuditPairs(
             np.array(rows, dtype=np.int64).reshape(-1, 2),
             np.array([event.answer == "same" for event in events], dtype=np.bool_),
             [event.annotator for event in events],
-            np.array([bisect_right(numbers, e.number) for e in events], dtype=np.int64),
+            np.array(
+                [bisect_right(learned, e.number, key=_number) for e in events], dtype=np.int64
+            ),
         )
 
     def _stop_message(self, view: ModelView, checkpoints: dict[int, ModelView]) -> dict[str, Any]:

@@ -56,7 +56,10 @@ class Events(BaseModel):
 
 
 class NextPair(BaseModel):
-    """The pair to judge, or none if all were judged. Scores are not shown."""
+    """The pair to judge. Scores are not shown.
+
+    Without a pair, all were judged (`done`), or those that are left wait for the answers of others.
+    """
 
     done: StrictBool
     kind: Literal["row", "text", "image"] | None = None
@@ -125,6 +128,7 @@ class Health(BaseModel):
     ready: StrictBool
     candidates: StrictBool
     storage: Literal["ok", "failing"]
+    learning: Literal["ok", "failing"]
     version: str
 
 

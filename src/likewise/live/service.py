@@ -74,6 +74,7 @@ def engine_of(request: Request) -> Engine:
 
 Annotator = Annotated[str, Depends(authenticate)]
 TheEngine = Annotated[Engine, Depends(engine_of)]
+Tab = Annotated[str | None, Query(max_length=64, description="Where pairs are shown.")]
 
 
 def create_app(
@@ -155,10 +156,10 @@ def _add_judging(app: FastAPI) -> None:
 
     @app.delete("/judgements/{judgement_id}", response_model=schemas.JudgementOut)
     async def undo(
-        judgement_id: UUID, annotator: Annotator, engine: TheEngine
+        judgement_id: UUID, annotator: Annotator, engine: TheEngine, tab: Tab = None
     ) -> schemas.JudgementOut:
-        """Undo a judgement of one's own, however long ago it was made."""
-        outcome = await asyncio.wrap_future(engine.undo(str(judgement_id), annotator))
+        """Undo a judgement of one's own, however long ago; its pair is the next one of the tab."""
+        outcome = await asyncio.wrap_future(engine.undo(str(judgement_id), annotator, tab))
         return _public(outcome.event)
 
     @app.get("/judgements", response_model=schemas.Events)
@@ -176,14 +177,12 @@ def _add_judging(app: FastAPI) -> None:
 
     @app.get("/next", response_model=schemas.NextPair, response_model_exclude_none=True)
     async def next_pair(
-        annotator: Annotator,
-        engine: TheEngine,
-        tab: Annotated[str | None, Query(max_length=64)] = None,
+        annotator: Annotator, engine: TheEngine, tab: Tab = None
     ) -> schemas.NextPair:
         """Return the next pair; a `tab` gets the same one until it is answered."""
         offer = engine.next(annotator, tab)
         if offer is None:
-            return schemas.NextPair(done=True)
+            return schemas.NextPair(done=engine.all_judged)
         shown = shown_pair(engine.items, offer.left, offer.right)
         return schemas.NextPair(done=False, **shown)
 
@@ -242,6 +241,7 @@ def _add_metric(app: FastAPI) -> None:
             ready=True,
             candidates=engine.has_candidates,
             storage="ok" if engine.writer.failure is None else "failing",
+            learning="ok" if engine.learning_failure is None else "failing",
             version=__version__,
         )
 

@@ -75,6 +75,10 @@ class Batch:
                 raise RefusedError(
                     409, f"the id {given.id} was used for another judgement; make a new one."
                 )
+            if self._undo_of(given.id) is not None:
+                raise RefusedError(
+                    409, f"judgement {given.id} was undone; judge the pair with a new id."
+                )
             return known
         key = pair_key(given.left, given.right)
         for event in (*self._ledger.of_pair(given.left, given.right), *self._pairs.get(key, ())):
@@ -84,13 +88,12 @@ class Batch:
                     f"{quote(given.annotator)} has judged this pair (judgement {event.id}); undo "
                     "that first.",
                 )
-        source: Source = given.source
-        if self._ledger.was_judged(given.left, given.right):
-            # A pair is an audit pair or not, whoever judges it again.
-            audit = self._ledger.is_audit_pair(given.left, given.right)
-            source = "audit" if audit else ("own" if source == "audit" else source)
-        elif key in self._pairs:
-            source = self._pairs[key][0].source
+        # Once drawn for the audit stream, a pair belongs to it, whoever judges it again.
+        earlier = self._pairs.get(key, ())
+        audit = self._ledger.is_audit_pair(given.left, given.right) or any(
+            event.source == "audit" for event in earlier
+        )
+        source: Source = "audit" if audit else given.source
         event = self._event(given, source)
         self._new[event.id] = event
         self._pairs.setdefault(key, []).append(event)
@@ -102,13 +105,15 @@ class Batch:
             raise RefusedError(404, f"there is no judgement {quote(given.id)}.")
         if judgement.annotator != given.annotator:
             raise RefusedError(403, "a judgement can be undone only by who made it.")
-        if given.id in self._undone:
-            return self._undone[given.id]
-        if given.id not in self._new and not self._ledger.is_in_force(given.id):
-            return judgement  # undone before: nothing to do
+        undone = self._undo_of(given.id)
+        if undone is not None:
+            return undone
         event = self._event(given, judgement.source)
         self._undone[given.id] = event
         return event
+
+    def _undo_of(self, judgement_id: str) -> Event | None:
+        return self._undone.get(judgement_id) or self._ledger.undo_of(judgement_id)
 
     def _event(self, given: Submission, source: Source) -> Event:
         return Event(

@@ -16,8 +16,8 @@ import numpy as np
 import scipy
 
 from likewise import _files
+from likewise._runtime.text import reason
 from likewise._runtime.version import __version__
-from likewise.live.events import Event
 from likewise.live.fold import Fold, sequence_digest
 from likewise.live.ledger import Ledger
 from likewise.live.log import EventLog, LogError
@@ -66,6 +66,7 @@ class Writer:
         self.notices = list(log.notices)
         self.n_transactions = 0
         self.failure: str | None = None
+        self.learning_failure: str | None = None
         self._log, self._published, self._clock = log, published, clock
         self._waiting: queue.SimpleQueue[Submission | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="likewise writer", daemon=True)
@@ -73,6 +74,7 @@ class Writer:
         self._changed = threading.Condition()  # also held while the ledger changes
         self._unchanged: int | None = None  # learned judgements that are as the fold knows them
         self._busy = self._closing = False
+        self._stopped: LogError | None = None
         self._snapshot: tuple[int, bytes] | None = None  # waits to be written
         self._start_key = _start_key(fold.learner)
         self._stored_at = self._restore()
@@ -94,7 +96,12 @@ class Writer:
     def settle(self) -> None:
         """Wait until everything written is learned."""
         with self._changed:
-            self._changed.wait_for(lambda: self._unchanged is None and not self._busy)
+            self._changed.wait_for(
+                lambda: (
+                    self.learning_failure is not None
+                    or (self._unchanged is None and not self._busy)
+                )
+            )
 
     def close(self) -> None:
         """Write and learn what waits, store the model, and release the log."""
@@ -106,8 +113,9 @@ class Writer:
                 self._closing = True
                 self._changed.notify_all()
             self._learner.join()
-        if self.fold.position > self._stored_at:
-            self._store()
+        if self.fold.position > self._stored_at and self.learning_failure is None:
+            digest = sequence_digest(self.ledger.learned[: self.fold.position])
+            self._write_snapshot(self.fold.position, self._snapshot_of(digest))
         self._log.close()
 
     def _run(self) -> None:
@@ -117,10 +125,21 @@ class Writer:
             while len(taken) < _MAX_BATCH and not self._waiting.empty():
                 taken.append(self._waiting.get())
             closing = None in taken
-            self.write([submission for submission in taken if submission is not None])
+            # What was cancelled before it was taken is not written.
+            submissions = [
+                submission
+                for submission in taken
+                if submission is not None and submission.result.set_running_or_notify_cancel()
+            ]
+            try:
+                self._write(submissions)
+            except Exception as error:  # noqa: BLE001 - whoever waits must be answered
+                self._stop_writing(error, submissions)
 
-    def write(self, submissions: list[Submission]) -> None:
-        """Write one transaction, answer, and learn."""
+    def _write(self, submissions: list[Submission]) -> None:
+        """Write one transaction, answer, and let it be learned."""
+        if self._stopped is not None:
+            raise self._stopped
         batch = Batch(self.ledger, self._clock)
         for submission in submissions:
             try:
@@ -141,18 +160,47 @@ class Writer:
             (position, content), self._snapshot = self._snapshot, None
             self._write_snapshot(position, content)
 
+    def _stop_writing(self, error: Exception, submissions: list[Submission]) -> None:
+        """Answer everyone after an error that no log should raise, now and from now on.
+
+        What the log has then is not known, so that nothing more is written.
+        """
+        if self._stopped is None:
+            self._stopped = LogError(
+                f"judgements are no longer written, since the log failed ({reason(error)}); start "
+                "again."
+            )
+            self.failure = str(self._stopped)
+        for submission in submissions:
+            if not submission.result.done():
+                submission.result.set_exception(self._stopped)
+
     def _learn(self) -> None:
+        try:
+            self._learn_until_closed()
+        except Exception as error:  # noqa: BLE001 - else `settle` would wait for ever
+            # Judgements are still written; opening the log again learns them.
+            with self._changed:
+                self.learning_failure = f"nothing more is learned ({reason(error)}); start again."
+                self._changed.notify_all()
+
+    def _learn_until_closed(self) -> None:
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._unchanged is not None or self._closing)
                 if self._unchanged is None:
                     return
-                unchanged, learned = self._unchanged, list(self.ledger.learned)
+                unchanged, learned = self._unchanged, self.ledger.learned
+                # Of a long log, a copy of what is not learned yet is enough.
+                start = self.fold.continues_from(unchanged)
+                following = learned[start:]
+                due = len(learned) - self._stored_at >= _SNAPSHOT_EVERY
+                digest = sequence_digest(learned) if due else ""
                 self._unchanged, self._busy = None, True
-            self.fold.follow(learned, unchanged)
+            self.fold.follow(following, unchanged, skipped=start)
             self._published(self.fold)
-            if self.fold.position - self._stored_at >= _SNAPSHOT_EVERY:
-                self._snapshot = self.fold.position, self._snapshot_of(learned)
+            if due:
+                self._snapshot = self.fold.position, self._snapshot_of(digest)
                 self._stored_at = self.fold.position
             with self._changed:
                 self._busy = False
@@ -200,13 +248,9 @@ class Writer:
         self.fold.follow(learned, self.fold.position)
         return stored_at
 
-    def _store(self) -> None:
-        self._write_snapshot(self.fold.position, self._snapshot_of(self.ledger.learned))
-
-    def _snapshot_of(self, learned: list[Event]) -> bytes:
+    def _snapshot_of(self, digest: str) -> bytes:
         """Return the model, after a line that says what it has learned."""
-        header = json.dumps(sequence_digest(learned[: self.fold.position])).encode()
-        return header + b"\n" + _files.content_of(self.fold.learner)
+        return json.dumps(digest).encode() + b"\n" + _files.content_of(self.fold.learner)
 
     def _write_snapshot(self, position: int, content: bytes) -> None:
         """Store a model; that only saves time, so that a full disk is no reason to stop."""

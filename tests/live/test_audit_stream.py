@@ -1,0 +1,126 @@
+"""The audit stream is a random sample of all pairs, whatever was judged and learned."""
+
+import itertools
+
+import numpy as np
+import pytest
+from judging import toy_items
+from scipy.stats import binomtest, chisquare
+
+from likewise.live import Engine, start_model
+from likewise.live.audit_draws import AuditDraws
+from likewise.live.chooser import Chooser
+from likewise.live.reserve import AuditReserve
+from likewise.live.view import ModelView
+
+
+def all_pairs(n_items):
+    return np.stack(np.triu_indices(n_items, 1), axis=1)
+
+
+def test_a_share_of_the_pairs_is_reserved_in_either_order_and_by_key():
+    pairs = all_pairs(400)
+    found = AuditReserve("one", 0.1).contains(pairs)
+    assert np.array_equal(found, AuditReserve("one", 0.1).contains(pairs[:, ::-1]))
+    assert binomtest(int(found.sum()), len(found), 0.1).pvalue > 1e-3
+    assert not AuditReserve("one", 0.0).contains(pairs).any()
+    assert AuditReserve("one", 1.0).contains(pairs).all()
+    other = AuditReserve("other", 0.1).contains(pairs)
+    # Under another key other pairs are reserved: both are, as often as chance has it.
+    assert binomtest(int((found & other).sum()), len(found), 0.01).pvalue > 1e-3
+    assert not (found & ~AuditReserve("one", 0.2).contains(pairs)).any()
+
+
+def test_reserved_pairs_are_spread_evenly_over_rows_and_differences():
+    pairs = all_pairs(300)
+    found = AuditReserve("evenly", 0.1).contains(pairs)
+    for group in (pairs[:, 0] // 30, (pairs[:, 1] - pairs[:, 0]) % 7, pairs.sum(axis=1) % 2):
+        sizes, reserved = np.bincount(group), np.bincount(group[found])
+        expected = sizes * found.sum() / len(pairs)
+        keep = expected > 5
+        observed = reserved[keep] * expected[keep].sum() / reserved[keep].sum()
+        assert chisquare(observed, expected[keep]).pvalue > 1e-3
+
+
+def test_the_chooser_never_takes_a_reserved_pair():
+    items, _ = toy_items(40)
+    reserve, asked = AuditReserve("key", 0.3), set()
+    view = ModelView(0, start_model(items.vectors))
+    chooser = Chooser(
+        items.vectors, lambda i, j: frozenset((i, j)) not in asked, 0, reserve.contains
+    )
+    chooser.refresh(view)
+    chooser.rank(view, 30)
+    taken = list(itertools.takewhile(bool, (_take(chooser, asked) for _ in itertools.count())))
+    assert len(taken) == (~reserve.contains(all_pairs(40))).sum(), "all others are"
+    assert not reserve.contains(np.array(taken)).any()
+
+
+def _take(source, asked):
+    pair = source.take()
+    if pair is not None:
+        assert frozenset(pair) not in asked
+        asked.add(frozenset(pair))
+    return pair
+
+
+@pytest.mark.parametrize("nearby", [False, True])
+def test_draws_are_reserved_pairs_without_a_repeat(nearby):
+    items, _ = toy_items(60)
+    reserve, asked = AuditReserve("key", 0.1), set()
+    draws = AuditDraws(
+        items.vectors, reserve, lambda i, j: frozenset((i, j)) not in asked, nearby, 0
+    )
+    taken = []
+    for _ in range(30):
+        draws.fill()
+        taken.append(_take(draws, asked))
+    assert reserve.contains(np.array(taken)).all()
+    while (pair := draws.take_any()) is not None:
+        asked.add(frozenset(pair))
+    assert len(asked) == reserve.contains(all_pairs(60)).sum(), "all are drawn in the end"
+
+
+def test_half_of_the_pairs_drawn_nearby_are_neighbours():
+    items, _ = toy_items(400)
+    reserve = AuditReserve("key", 0.5)
+    draws = AuditDraws(items.vectors, reserve, lambda i, j: True, True, 0)
+    D = np.linalg.norm(items.vectors[:, None] - items.vectors[None], axis=2)
+    rank = D.argsort(axis=1).argsort(axis=1)
+    near = []
+    for _ in range(300):
+        draws.fill()
+        left, right = draws.take()
+        near.append(min(rank[left, right], rank[right, left]) <= 10)
+    # Half, and of the others about 1 in 25 by chance.
+    assert binomtest(sum(near), len(near), 0.52).pvalue > 1e-3
+
+
+def judged_same_shares(folder, seed):
+    """Share of same pairs in both halves of an audit stream; most pairs of 60 items are judged."""
+    items, y = toy_items(60, seed=seed)
+    with Engine(items, str(folder / f"{seed}.sqlite"), seed=seed) as engine:
+        for _ in range(800):
+            offer = engine.next("you")
+            answer = "same" if y[int(offer.left)] % 2 == y[int(offer.right)] % 2 else "different"
+            engine.judge(offer.left, offer.right, answer, "you").result()
+        flags = [event.answer == "same" for event in engine.ledger.audited]
+    return flags[: len(flags) // 2], flags[len(flags) // 2 :]
+
+
+def test_the_audit_stream_is_unbiased_though_most_pairs_are_chosen(tmp_path):
+    """Two classes of 30 items: 29 of 59 partners are same, in each half of each stream."""
+    halves = [judged_same_shares(tmp_path, seed) for seed in range(4)]
+    for half in (0, 1):
+        flags = list(itertools.chain.from_iterable(pair[half] for pair in halves))
+        assert len(flags) > 80
+        assert binomtest(sum(flags), len(flags), 29 / 59).pvalue > 1e-3
+
+
+def test_the_audit_of_a_log_cannot_be_changed(tmp_path):
+    items, _ = toy_items()
+    log = str(tmp_path / "log.sqlite")
+    Engine(items, log).close()
+    for other in ({"audit_share": 0.2}, {"audit": "nearby"}):
+        with pytest.raises(ValueError, match="the model and the audit that it was begun with"):
+            Engine(items, log, **other)
