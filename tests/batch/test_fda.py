@@ -105,6 +105,76 @@ def test_collinear_means_give_one_direction(dtype, shift):
     assert not fitted.components_[1].any()
 
 
+# Features that differ between classes and vary in none, alone or as a difference of two others.
+SEPARATING = {
+    "one class": lambda noise, y: [(y == 1) * 1.0],
+    "all classes": lambda noise, y: [y * 0.1],
+    "two features": lambda noise, y: [(y == 1) * 1e-3, (y == 2) * 7.0],
+    "difference": lambda noise, y: [noise, noise + (y == 1)],
+}
+
+
+def separable(kind):
+    random = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], [30, 40, 50])
+    X = random.normal(size=(120, 3)) + 0.5 * y[:, None] * [1, 0, 0]
+    return np.column_stack([X, *SEPARATING[kind](random.normal(size=120), y)]), y
+
+
+@pytest.mark.filterwarnings("ignore::likewise.DegenerateMetricWarning")
+@pytest.mark.parametrize("kind", SEPARATING)
+def test_the_limit_of_no_shrinkage_where_classes_do_not_vary(kind):
+    """A little variance is added to every feature; its own, or that between the classes."""
+    X, y = separable(kind)
+    within, between = scatters(X, y)
+    added = np.where(np.diag(within) > 1e-20, np.diag(within), np.diag(between))
+    values, vectors = eigh(between, within + 1e-7 * np.diag(added))
+    fitted = lw.FDA(shrinkage=None).fit(X, y)
+    n_infinite = np.count_nonzero(values > 1e5)
+    assert np.count_nonzero(fitted.eigenvalues_ > 1e12) == n_infinite
+    np.testing.assert_allclose(
+        fitted.eigenvalues_[n_infinite:], values[::-1][n_infinite:2], rtol=1e-6, atol=1e-8
+    )
+    for own, limit in zip(fitted.components_, vectors.T[::-1], strict=False):
+        limit = limit / np.linalg.norm(limit) * np.linalg.norm(own)
+        sign = np.sign(own @ limit)
+        np.testing.assert_allclose(own, sign * limit, atol=1e-5 * np.abs(own).max())
+
+
+@pytest.mark.filterwarnings("ignore::likewise.DegenerateMetricWarning")
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("shrinkage", [None, 0.1, "auto"])
+@pytest.mark.parametrize("kind", ["one class", "all classes", "two features"])
+def test_a_feature_that_gives_the_class_decides(kind, shrinkage, dtype):
+    X, y = separable(kind)
+    known = (y == 1) if kind == "one class" else y
+    model = lw.MetricKNN(3, metric=lw.FDA(shrinkage=shrinkage)).fit(
+        X[::2].astype(dtype), known[::2]
+    )
+    assert model.score(X[1::2], known[1::2]) == 1.0
+
+
+@pytest.mark.filterwarnings("ignore::likewise.DegenerateMetricWarning")
+@pytest.mark.parametrize("kind", SEPARATING)
+def test_units_change_no_distance_where_classes_do_not_vary(kind):
+    X, y = separable(kind)
+    units = 10.0 ** np.linspace(-6, 6, X.shape[1])
+    plain = lw.FDA(shrinkage=None).fit(X, y).pair_distance(X[:-1], X[1:])
+    other = lw.FDA(shrinkage=None).fit(X * units, y).pair_distance(X[:-1] * units, X[1:] * units)
+    np.testing.assert_allclose(other, plain, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("n_samples", [60, 20_000])
+def test_features_constant_within_classes_are_named(n_samples):
+    """Also where the sum of many equal numbers is rounded."""
+    y = np.arange(n_samples) % 3
+    X = np.random.default_rng(0).normal(size=(n_samples, 4))
+    X[:, 2] = np.array([0.1, 0.3, 0.7])[y]
+    with pytest.warns(lw.DegenerateMetricWarning, match=r"column 2\. .* the largest weight"):
+        fitted = lw.FDA().fit(X, y)
+    assert fitted.components_[0].argmax() == 2
+
+
 def test_more_features_than_rows_is_finite():
     X = np.random.default_rng(2).normal(size=(9, 30))
     fitted = lw.FDA().fit(X, np.repeat([0, 1, 2], 3))

@@ -72,8 +72,8 @@ def warn_of_few_samples(
     consequence = (
         "even shrunk, it may be a worse metric than the Euclidean one"
         if shrinks
-        else "directions without variance get weight zero, and distances between new samples may "
-        "mean nothing"
+        else "it says nothing about directions without variance, and distances between new "
+        "samples may mean nothing"
     )
     warn_user(
         f"{type(metric).__name__}(shrinkage={shrinkage!r}) inverts a covariance of "

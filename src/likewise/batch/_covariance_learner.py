@@ -19,6 +19,8 @@ class CovarianceLearner(MetricLearner):
         "shrinkage": either(none(), one_of("auto"), between(0, 1)),
     }
 
+    # What becomes of directions in which groups differ but do not vary; see `whitener`.
+    _separating: ClassVar[Literal["keep", "drop"]] = "drop"
     # Whether shrinkage="auto" beats the Euclidean distance with fewer samples than features.
     _few_suffice: ClassVar[bool] = False
 
@@ -44,5 +46,6 @@ class CovarianceLearner(MetricLearner):
             groups,
             shrinkage=self.shrinkage,
             n_axes=n_axes,
+            separating=self._separating,
             feature_names=getattr(self, "feature_names_in_", None),
         )

@@ -24,8 +24,8 @@ from likewise.batch._scatter import (
     Rows,
     covariance,
     group_means,
-    group_sizes,
     in_one_group,
+    mean_offsets,
     whitener,
 )
 from likewise.metric import with_positive_peaks
@@ -147,8 +147,7 @@ def _discriminants(X: Rows, codes: IndexArray, n_jobs: int | None) -> Array:
     """
     means = group_means(X, codes)
     within_whitener = whitener(X, means, codes, n_jobs=n_jobs)
-    priors = group_sizes(X, codes) / len(X)
-    offsets = np.sqrt(priors)[:, None] * (means - priors @ means) @ within_whitener.T
+    offsets = mean_offsets(X, means, codes) @ within_whitener.T
     with single_threaded_blas():
         directions = svd(offsets, full_matrices=True)[2]
         components = directions @ within_whitener

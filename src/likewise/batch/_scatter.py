@@ -15,19 +15,20 @@ from likewise._numerics.spread import magnitudes, rounding_errors
 from likewise._runtime.arrays import Array, IndexArray
 from likewise._runtime.blocks.rows import BlockedRows
 from likewise._runtime.memory import require_memory
-from likewise._runtime.tensors import is_tensor, to_numpy
+from likewise._runtime.tensors import is_tensor, numpy_dtype, to_numpy
 from likewise._runtime.threads import run_blocks, single_threaded_blas
-from likewise._runtime.validation import warn_user
-from likewise.exceptions import DegenerateMetricWarning
+from likewise.batch._feature_spreads import (
+    inverse_stds_of,
+    warn_of_separating_features,
+    warn_of_tiny_spreads,
+)
+from likewise.batch._separating_axes import rounding_variances, separating_axes
 from likewise.metric import canonical_form
 
 T = TypeVar("T")
 Rows: TypeAlias = Array | BlockedRows
 
 _BLOCK_ROWS = 1 << 14
-_MAX_NAMED = 10  # columns in a warning
-_CONSTANT_SPREAD = 1e-20  # of the median spread: a smaller one counts as constant
-_TINY_SPREAD = 1e-6  # of the median spread: a smaller one dominates the metric, with a warning
 # Measured on 14 data sets: with fewer samples per feature, Ledoit–Wolf shrinkage made Whitening,
 # RCA and FDA separate classes better on nearly all of them, and with more it hardly mattered.
 _SAMPLES_PER_FEATURE = 5
@@ -87,23 +88,39 @@ def group_means(X: Rows, groups: IndexArray) -> Array:
         from likewise._numerics.torch_products import tensor_group_means
 
         return tensor_group_means(X, groups)
-    counts = group_sizes(X, groups)
     # Sums of centred samples lose no digits, however far the data are from zero.
     centre = robust_centre(X).astype(np.float64)
+    return centre + _group_averages(lambda rows, members: rows - centre, X, groups)
+
+
+def _group_averages(
+    task: Callable[[Array, IndexArray], Array], X: Rows, groups: IndexArray
+) -> Array:
+    """Return the mean of the rows of ``task(rows, groups)`` for each group 0…g-1."""
+    counts = group_sizes(X, groups)
 
     def partial(rows: Array, members: IndexArray) -> Array:
         one_hot = (np.ones(len(members)), members, np.arange(len(members) + 1))
         indicators = sp.csr_array(one_hot, shape=(len(members), len(counts)))
-        return np.asarray(indicators.T @ (rows - centre))
+        return np.asarray(indicators.T @ task(rows, members))
 
+    sums: Any = 0.0
     if isinstance(X, BlockedRows):
         sums = X.total(partial)
     else:  # one block at a time: there may be as many groups as samples
-        sums = np.zeros((len(counts), X.shape[1]))
         for start in range(0, len(X), _BLOCK_ROWS):
             part = slice(start, start + _BLOCK_ROWS)
-            sums += partial(X[part], groups[part])
-    return np.asarray(sums / counts[:, None] + centre)
+            sums += partial(to_numpy(X[part]), groups[part])
+    return np.asarray(sums / counts[:, None])
+
+
+def mean_offsets(X: Rows, means: Array, groups: IndexArray) -> Array:
+    """Return the group means minus their mean, times the root of the groups' share of samples.
+
+    With these as rows of A, ``A.T @ A`` is the covariance between groups.
+    """
+    shares = group_sizes(X, groups) / len(X)
+    return np.asarray(np.sqrt(shares)[:, None] * (means - shares @ means))
 
 
 def covariance(X: Rows, means: Array, groups: IndexArray, n_jobs: int | None = None) -> Array:
@@ -134,6 +151,7 @@ def whitener(
     *,
     shrinkage: float | Literal["auto"] | None = None,
     n_axes: int | None = None,
+    separating: Literal["keep", "drop"] | None = None,
     n_jobs: int | None = None,
     feature_names: ArrayLike | None = None,
 ) -> Array:
@@ -156,10 +174,14 @@ def whitener(
         estimate if the samples minus the groups are fewer than five per feature, else none.
     n_axes : int, optional
         Keep that many directions of largest variance; None keeps all.
+    separating : {"keep", "drop"}, optional
+        Directions in which the means of the groups differ but no group varies: "keep" takes the
+        limit of vanishing shrinkage, with the smallest variance that counts; "drop" gives them
+        weight zero. Both name such features in a `DegenerateMetricWarning`. None drops silently.
     n_jobs : int, optional
         Threads; None uses all cores.
     feature_names : array-like of shape (n_features,), optional
-        For the warning; None numbers the columns.
+        For the warnings; None numbers the columns.
 
     Returns
     -------
@@ -181,6 +203,7 @@ def whitener(
         options: dict[str, Any] = {
             "shrinkage": shrinkage,
             "n_axes": n_axes,
+            "separating": separating,
             "n_jobs": n_jobs,
             "feature_names": feature_names,
         }
@@ -195,13 +218,23 @@ def whitener(
         values, axes, stds, inverse_stds = _principal_axes(
             X, means, groups, rounding, shrinkage or 0.0, n_jobs
         )
-    _warn_of_tiny_spreads(stds, rounding, feature_names)
-    from_rounding = np.square(axes) @ np.square(rounding * inverse_stds)
-    kept = values > values.max() * len(inverse_stds) * np.finfo(np.float64).eps + from_rounding
+    warn_of_tiny_spreads(stds, rounding, feature_names)
+    kept = values > rounding_variances(axes, values.max(), rounding * inverse_stds)
     if n_axes is not None:
         # With fewer samples than features there may be fewer than n_axes axes.
         kept[np.argsort(values)[: max(0, len(values) - n_axes)]] = False
-    return canonical_form(axes[kept] / np.sqrt(values[kept])[:, None] * inverse_stds)
+    components = axes[kept] / np.sqrt(values[kept])[:, None] * inverse_stds
+    if separating and len(means) > 1 and 0 < np.count_nonzero(kept) < len(stds):
+        offsets = mean_offsets(X, means, groups)
+        stds_between = np.linalg.norm(offsets, axis=0)
+        scales = inverse_stds_of(stds_between, _errors_of_means(X, rounding), stds)
+        scales[inverse_stds > 0] = 0
+        warn_of_separating_features(scales > 0, separating, feature_names)
+        if separating == "keep":
+            scales += inverse_stds
+            found = separating_axes(offsets * scales, axes[kept], values.max(), rounding * scales)
+            components = np.vstack([components, found * scales])
+    return canonical_form(components)
 
 
 def _principal_axes(
@@ -214,8 +247,8 @@ def _principal_axes(
 ) -> tuple[Array, Array, Array, Array]:
     """Return principal variances and axes of the standardised features, and std and 1/std."""
     C = covariance(X, means, groups, n_jobs)
-    stds = np.sqrt(np.diag(C))
-    inverse_stds = _inverse_stds(stds, rounding)
+    stds = _without_errors_of_means(np.sqrt(np.diag(C)), X, means, groups, rounding)
+    inverse_stds = inverse_stds_of(stds, rounding, stds)
     correlation = C * inverse_stds * inverse_stds[:, None]
     if shrinkage == "auto":
         n_free, n_varying = len(X) - len(means), np.count_nonzero(inverse_stds)
@@ -308,41 +341,39 @@ def _principal_axes_by_svd(
     require_memory(8 * 6 * X.size, f"Finding the axes of {len(X)} samples of {X.shape[1]} features")
     centred = (X - means[groups]) / np.sqrt(len(X))
     stds = np.linalg.norm(centred, axis=0)
-    inverse_stds = _inverse_stds(stds, rounding)
+    stds = _without_errors_of_means(stds, X, means, groups, rounding)
+    inverse_stds = inverse_stds_of(stds, rounding, stds)
     with single_threaded_blas():
         _, roots, axes = svd(centred * inverse_stds, full_matrices=False)
     return np.square(roots), axes, stds, inverse_stds
 
 
-def _inverse_stds(stds: Array, rounding: Array) -> Array:
-    """Return 1/std of each feature, 0 if it is constant up to rounding or next to the others."""
-    varies = (stds > rounding) & (stds > _CONSTANT_SPREAD * _median_std(stds, rounding))
-    return np.divide(1.0, stds, out=np.zeros_like(stds), where=varies)
+def _without_errors_of_means(
+    stds: Array, X: Rows, means: Array, groups: IndexArray, rounding: Array
+) -> Array:
+    """Return standard deviations within groups, zero where they are errors of the means only."""
+    uncertain = np.flatnonzero((stds > rounding) & (stds < _errors_of_means(X, rounding)))
+    if not len(uncertain):
+        return stds
+
+    def residuals(rows: Array, members: IndexArray) -> Array:
+        return np.asarray(rows[:, uncertain] - means[members[:, None], uncertain])
+
+    errors = _group_averages(residuals, X, groups)
+
+    def squares(rows: Array, members: IndexArray) -> Array:
+        return np.asarray(np.square(residuals(rows, members) - errors[members]).sum(axis=0))
+
+    exact = np.sqrt(_sum_groups(squares, X, groups, _BLOCK_ROWS) / len(X))
+    stds = stds.copy()
+    stds[uncertain] = np.where(exact > rounding[uncertain], stds[uncertain], 0.0)
+    return stds
 
 
-def _median_std(stds: Array, rounding: Array) -> float:
-    """Return the median spread of the features that vary."""
-    varying = stds[stds > rounding]
-    return float(np.median(varying)) if len(varying) else 0.0
+def _errors_of_means(X: Rows, rounding: Array) -> Array:
+    """Return a bound per feature on the errors of `group_means`, and on the rounding of X.
 
-
-def _warn_of_tiny_spreads(
-    stds: Array, rounding: Array, feature_names: ArrayLike | None = None
-) -> None:
-    median = _median_std(stds, rounding)
-    tiny = np.flatnonzero((stds > rounding) & (stds < _TINY_SPREAD * median))
-    if not len(tiny):
-        return
-    names = range(len(stds)) if feature_names is None else np.asarray(feature_names)
-    shown = [f"{names[j]!s} ({stds[j]:.1g})" for j in tiny[:_MAX_NAMED]]
-    if len(tiny) > _MAX_NAMED:
-        shown.append(f"{len(tiny) - _MAX_NAMED} more")
-    one = len(tiny) == 1
-    warn_user(
-        f"{'A feature varies' if one else f'{len(tiny)} features vary'} far less than the others, "
-        f"whose median standard deviation is {median:.1g}: {'column' if one else 'columns'} "
-        f"{', '.join(shown)}. A standard deviation below {_CONSTANT_SPREAD:g} of the median counts "
-        "as zero; any other makes the weight as large as it is small. Remove features that are "
-        "only noise.",
-        DegenerateMetricWarning,
-    )
+    The sum of n equal numbers, one after the other, is wrong by up to nε/2, relatively.
+    """
+    share = len(X) * np.finfo(np.float64).eps / np.finfo(numpy_dtype(X)).eps
+    return np.asarray(rounding * max(1.0, share))

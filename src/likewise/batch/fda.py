@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +19,7 @@ from likewise._runtime.validation import (
 )
 from likewise.base import fitting
 from likewise.batch._covariance_learner import CovarianceLearner
-from likewise.batch._scatter import group_means, group_sizes
+from likewise.batch._scatter import group_means, mean_offsets
 from likewise.metric import with_positive_peaks
 
 _EPS = np.finfo(np.float64).eps
@@ -36,9 +36,14 @@ class FDA(CovarianceLearner):
               S_b = \sum_c \frac{n_c}{n} (m_c - m)(m_c - m)^\top,
 
     the rows of L are the generalised eigenvectors :math:`S_b w = \lambda S_w w` with
-    :math:`\lambda > 0`, largest first, scaled to :math:`w^\top S_w w = 1`. Directions in which no
-    class varies get weight zero, and where the class means span fewer directions the last rows are
-    zero.
+    :math:`\lambda > 0`, largest first, scaled to :math:`w^\top S_w w = 1`. Where the class means
+    span fewer directions the last rows are zero.
+
+    A direction in which the class means differ but no class varies separates the classes
+    perfectly, and comes first: the rows are the limit of vanishing shrinkage, in which
+    :math:`\lambda` is infinite. Its weight and eigenvalue are those of the smallest variance
+    within classes that is not taken for rounding. Features that are constant within every class
+    and differ between classes are named in a `DegenerateMetricWarning`.
 
     Parameters
     ----------
@@ -79,6 +84,7 @@ class FDA(CovarianceLearner):
 
     eigenvalues_: Array
 
+    _separating: ClassVar[Literal["keep", "drop"]] = "keep"
     _few_suffice: ClassVar[bool] = True
 
     @fitting
@@ -110,8 +116,7 @@ class FDA(CovarianceLearner):
             )
         # In data whitened within classes, the discriminants are the principal directions of the
         # class means, weighted by class size.
-        priors = group_sizes(X, codes) / len(X)
-        offsets = np.sqrt(priors)[:, None] * (means - priors @ means) @ within_whitener.T
+        offsets = mean_offsets(X, means, codes) @ within_whitener.T
         with single_threaded_blas():
             _, values, directions = svd(offsets, full_matrices=False)
         components = with_positive_peaks(directions @ within_whitener)

@@ -44,7 +44,8 @@ class RCA(CovarianceLearner):
     .. math:: M = \Big(\frac1N \sum_j \sum_{x \in G_j} (x - m_j)(x - m_j)^\top\Big)^{-1},
 
     with :math:`m_j` the mean of group :math:`G_j` and N the number of grouped samples. Groups of
-    one sample are not counted. Directions in which no group varies get weight zero.
+    one sample are not counted. Directions in which no group varies get weight zero; features that
+    vary between groups only are named in a `DegenerateMetricWarning`.
 
     Parameters
     ----------
