@@ -63,6 +63,15 @@ def test_too_much_memory_is_a_sentence(monkeypatch):
         require_memory(5 * 2**20, "LMNN")
 
 
+def test_two_sizes_are_told_apart(monkeypatch):
+    monkeypatch.setattr(memory, "free_memory", lambda: 400_000_000)
+    with pytest.raises(MemoryError, match=r"needs about 0\.39 GiB, but 0\.37 GiB are free"):
+        require_memory(420e6, "LMNN")
+    monkeypatch.setattr(memory, "free_memory", lambda: 2**30 - 1)
+    with pytest.raises(MemoryError, match=r"1\.000000000 GiB, but 0\.999999999 GiB are free"):
+        require_memory(2**30, "LMNN")
+
+
 @pytest.fixture
 def tables_read(monkeypatch):
     """Return a list that receives the path of every system table that is read."""

@@ -1,9 +1,12 @@
 """NCA's objective against a double loop over the paper's formula, and against scikit-learn's."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
+import likewise as lw
 from likewise.objectives import NCAObjective, SoftmaxNeighbours, softmax_neighbours
 
 
@@ -158,3 +161,35 @@ def test_memory_is_checked_first(monkeypatch):
         MemoryError, match="Comparing 41 samples of 5 features with each other needs"
     ):
         SoftmaxNeighbours.of(*labelled())
+
+
+@pytest.mark.usefixtures("screening")
+def test_tiles_shrink_to_max_memory(components):
+    random = np.random.default_rng(0)
+    X, codes = random.normal(size=(1500, 5)), np.arange(1500) % 3
+    expected = SoftmaxNeighbours.of(X, codes, 2).same_class_probability(components)
+    with lw.config_context(max_memory="16MiB"):
+        limited = SoftmaxNeighbours.of(X, codes, 2)
+    assert limited.tile_bytes < 8 * 1500**2
+    for found, whole in zip(limited.same_class_probability(components), expected, strict=True):
+        np.testing.assert_allclose(found, whole, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_nca_learns_within_max_memory():
+    random = np.random.default_rng(0)
+    codes = np.arange(3000) % 3
+    X = random.normal(size=(3000, 20)) + codes[:, None]
+    tracemalloc.start()
+    try:
+        with lw.config_context(max_memory="16MiB"):
+            lw.NCA(max_iter=2, n_jobs=2).fit(X, codes)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 16 * 2**20
+    with (
+        lw.config_context(max_memory="16MiB"),
+        pytest.raises(MemoryError, match=r"fewer rows, fewer threads by n_jobs, or allow more"),
+    ):
+        SoftmaxNeighbours.of(np.zeros((50_000, 20)), np.arange(50_000) % 2, 2)

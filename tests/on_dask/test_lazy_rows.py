@@ -121,3 +121,55 @@ def test_other_methods_say_that_they_need_rows_in_memory(labelled):
         lw.ITML().fit(da.from_array(X, chunks=500), y)
     with pytest.raises(ValueError, match=r"this method of RCA needs rows in memory"):
         lw.RCA().fit_pairs(da.from_array(X, chunks=500), [[0, 1]], [True])
+
+
+def test_scores_that_need_all_rows_do_not_gather_them(labelled, metric):
+    X, y = labelled
+    lazy = da.from_array(X, chunks=500)
+    with pytest.raises(ValueError, match=r"X_train is a Dask collection, but this function needs"):
+        lw.evaluation.knn_error(lazy, y, X, y)
+    with pytest.raises(ValueError, match=r"X_test is a Dask collection"):
+        lw.evaluation.knn_error(X, y, lazy, y, metric=metric)
+    with pytest.raises(ValueError, match=r"X is a Dask collection, but compare needs rows in"):
+        lw.evaluation.compare(lazy, y)
+    with pytest.raises(ValueError, match=r"X is a Dask collection, but this function needs"):
+        lw.evaluation.mean_average_precision(lazy, y)
+
+
+def test_decisions_about_pairs_are_lazy(labelled):
+    X, y = labelled
+    A, B = X[:600], X[600:1200]
+    online = lw.PAMetric(random_state=0).fit(X, y)
+    pairs = lw.PairClassifier(max_pairs=2000, random_state=0).fit(X[:300], y[:300])
+    for method in (online.predict_pairs, online.pair_distance, pairs.pair_distance):
+        found = method(da.from_array(A, chunks=250), B)
+        assert isinstance(found, da.Array)
+        assert found.dtype == method(A, B).dtype
+        np.testing.assert_allclose(found.compute(), method(A, B), rtol=1e-12)
+
+
+def test_an_adapter_maps_lazily(labelled):
+    X, y = labelled
+    adapter = lw.EmbeddingAdapter(normalize=True, side="query").fit(X - 100, y)
+    rows = with_empty_part(X)
+    mapped = adapter.transform(rows)
+    assert isinstance(mapped, da.Array)
+    np.testing.assert_allclose(mapped.compute(), adapter.transform(X), rtol=1e-10, atol=1e-12)
+    A, B = X, X[::-1].copy()
+    expected = adapter.pair_distance(A, B)  # B is stored, which is not mapped
+    for first, second in ((rows, B), (A, da.from_array(B, chunks=500)), (rows, uneven(B))):
+        found = adapter.pair_distance(first, second)
+        assert isinstance(found, da.Array)
+        np.testing.assert_allclose(found.compute(), expected, rtol=1e-10, atol=1e-12)
+    with pytest.raises(ValueError, match="B has 2100 rows and A has 2099, but both"):
+        adapter.pair_distance(A[1:], da.from_array(B, chunks=500))
+
+
+def test_a_gpu_that_is_set_is_not_ignored(labelled, monkeypatch):
+    X, y = labelled
+    monkeypatch.setattr("likewise.base.learner.require_device", lambda: None)
+    with (
+        lw.config_context(device="cuda"),
+        pytest.raises(ValueError, match="X is a Dask collection, but device='cuda' is set"),
+    ):
+        lw.LMNN().fit(da.from_array(X, chunks=500), y)

@@ -63,11 +63,14 @@ def test_types_of_tensors(model, given, kept):
     )
 
 
-def test_gradients_are_not_followed(model):
+def test_gradients_are_not_followed_and_that_is_said(model):
     rows = T.clone().requires_grad_()
-    assert not model.transform(rows).requires_grad
-    assert not model.pair_distance(rows, rows).requires_grad
-    fitted = lw.LMNN().fit(rows, y)
+    with pytest.warns(UserWarning, match="X requires a gradient, which is not followed"):
+        assert not model.transform(rows).requires_grad
+    with pytest.warns(UserWarning, match="B requires a gradient"):
+        assert not model.pair_distance(T, rows).requires_grad
+    with pytest.warns(UserWarning, match="X requires a gradient, which is not followed"):
+        fitted = lw.LMNN().fit(rows, y)
     assert fitted.components_.tobytes() == lw.LMNN().fit(T, y).components_.tobytes()
 
 
@@ -88,6 +91,34 @@ def test_neighbours_are_those_of_arrays(metric):
     np.testing.assert_array_equal(found[1].numpy(), expected[1])
     np.testing.assert_array_equal(theirs.predict(T), ours.predict(X))
     np.testing.assert_allclose(theirs.predict_proba(T), ours.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    ("learner", "method", "n_arguments"),
+    [
+        (lw.EmbeddingAdapter(normalize=True), "transform", 1),
+        (lw.EmbeddingAdapter(normalize=True), "pair_distance", 2),
+        (lw.PairClassifier(), "pair_distance", 2),
+        (lw.PAMetric(random_state=0), "predict_pairs", 2),
+        (lw.MultiMetricLMNN(max_iter=5), "kneighbors", 1),
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_results_of_all_models_are_tensors(learner, method, n_arguments):
+    fitted = learner.fit(X, y)
+    expected = getattr(fitted, method)(*[X, X[::-1].copy()][:n_arguments])
+    found = getattr(fitted, method)(*[T, T.flip(0)][:n_arguments])
+    both = zip(found, expected, strict=True) if method == "kneighbors" else [(found, expected)]
+    for tensor, array in both:
+        assert isinstance(tensor, torch.Tensor)
+        np.testing.assert_allclose(tensor.numpy(), array, rtol=1e-10, atol=1e-7)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_votes_for_tensors_are_arrays_of_labels():
+    fitted = lw.MultiMetricLMNN(max_iter=5).fit(X, y)
+    np.testing.assert_array_equal(fitted.predict(T), fitted.predict(X))
 
 
 def test_euclidean_is_a_copy():
@@ -165,6 +196,18 @@ def test_a_device_without_cuda_is_refused(monkeypatch):
         pytest.raises(RuntimeError, match="device='cuda:2' is set, but PyTorch finds 2 CUDA dev"),
     ):
         model.fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "learner", [lw.ITML(), lw.EmbeddingAdapter(), lw.MultiMetricLMNN(), lw.Whitening(), lw.PA()]
+)
+def test_every_fit_checks_the_device(monkeypatch, learner):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with (
+        lw.config_context(device="cuda"),
+        pytest.raises(RuntimeError, match="device='cuda' is set, but PyTorch finds no CUDA device"),
+    ):
+        learner.fit(X, y)
 
 
 def test_a_device_without_torch_is_refused(monkeypatch):

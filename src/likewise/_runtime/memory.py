@@ -5,6 +5,7 @@ from pathlib import Path
 from likewise._runtime.configuration import max_working_bytes
 
 _GIB = 2.0**30
+_MAX_DIGITS = 9  # of GiB: single bytes
 # Requests of up to 4 MiB are granted unchecked: reading the system's tables takes 0.1 to 0.4 ms,
 # which is a large part of a small fit.
 UNCHECKED_BYTES = 2**22
@@ -77,17 +78,32 @@ def require_memory(n_bytes: float, purpose: str, advice: str = "") -> None:
     allowed = allowed_memory()
     if allowed is not None and n_bytes > allowed:
         found = "are allowed by max_memory" if allowed == max_working_bytes() else "are free"
+        needed, limit = format_sizes(n_bytes, allowed)
         raise MemoryError(
-            f"{purpose} needs about {format_size(n_bytes)}, but {format_size(allowed)} {found}"
+            f"{purpose} needs about {needed}, but {limit} {found}"
             + (f"; {advice}." if advice else ".")
         )
 
 
-def format_size(n_bytes: float) -> str:
+def format_size(n_bytes: float, digits: int = 1) -> str:
     """Write a number of bytes as people do."""
     if n_bytes >= 0.1 * _GIB:
-        return f"{n_bytes / _GIB:.1f} GiB"
-    return f"{n_bytes / 2**20:.1f} MiB"
+        return f"{n_bytes / _GIB:.{digits}f} GiB"
+    return f"{n_bytes / 2**20:.{digits}f} MiB"
+
+
+def format_sizes(first: float, second: float) -> tuple[str, str]:
+    """Write two different numbers of bytes with as many digits as tell them apart.
+
+    Examples
+    --------
+    >>> format_sizes(420e6, 400e6)
+    ('0.39 GiB', '0.37 GiB')
+    """
+    digits = 1
+    while format_size(first, digits) == format_size(second, digits) and digits < _MAX_DIGITS:
+        digits += 1
+    return format_size(first, digits), format_size(second, digits)
 
 
 def _available(meminfo: Path) -> int | None:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from likewise._runtime.configuration import configured_device, max_working_bytes
-from likewise._runtime.memory import UNCHECKED_BYTES, format_size, require_memory
+from likewise._runtime.memory import UNCHECKED_BYTES, format_sizes, require_memory
 
 Tensor: TypeAlias = Any
 """A tensor of PyTorch, on any device."""
@@ -39,6 +39,13 @@ def import_torch() -> Any:
     return torch
 
 
+def require_device() -> None:
+    """Raise unless the GPU that is set, if one is, can be used."""
+    device = configured_device()
+    if device not in ("auto", "cpu"):
+        _require_cuda(import_torch(), device)
+
+
 def to_numpy(X: Any) -> Any:
     """Return a tensor as an array, without its gradient; anything else as it is."""
     if not is_tensor(X):
@@ -60,9 +67,8 @@ def on_device(X: Any, name: str) -> Tensor | None:
     device = configured_device()
     if device == "cpu" or (device == "auto" and not is_tensor(X)):
         return None
+    require_device()
     torch = import_torch()
-    if device != "auto":
-        _require_cuda(torch, device)
     if not is_tensor(X):
         X = torch.from_numpy(np.ascontiguousarray(X))
     if X.layout != torch.strided:
@@ -134,10 +140,8 @@ def require_memory_on(device: Any, n_bytes: float, purpose: str, advice: str) ->
     allowed = free if limit is None else min(free, limit)
     if n_bytes > max(allowed, UNCHECKED_BYTES):
         found = f"are free on {device}" if allowed == free else "are allowed by max_memory"
-        raise MemoryError(
-            f"{purpose} needs about {format_size(n_bytes)}, but {format_size(allowed)} {found}; "
-            f"{advice}."
-        )
+        needed, limit_text = format_sizes(n_bytes, allowed)
+        raise MemoryError(f"{purpose} needs about {needed}, but {limit_text} {found}; {advice}.")
     return None
 
 

@@ -21,7 +21,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_X_y, validate_data
 
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
-from likewise._runtime.blocks import is_dask
+from likewise._runtime.blocks import is_dask, require_in_memory
 from likewise._runtime.tables import check_table
 from likewise._runtime.tensors import is_tensor, on_device, to_numpy
 from likewise._runtime.text import MAX_QUOTED, printable, quote
@@ -156,11 +156,13 @@ def check_rows(
     tensor where `on_device` says so; without, a tensor becomes an array.
     """
     if is_dask(X):
-        _check_blocks_allowed(estimator, name, blocked)
+        if not blocked:
+            require_in_memory(X, name, f"this method of {type(estimator).__name__}")
         from likewise._runtime.blocks.validation import check_blocked_rows
 
         return check_blocked_rows(estimator, X, min_rows=min_rows)
     check_table(X, name)
+    _warn_of_gradient(X, name)
     if tensors and is_tensor(X) and (there := on_device(X, name)) is not None:
         return _check_tensor(estimator, there, reset=reset, name=name, min_rows=min_rows)
     X = to_numpy(X)
@@ -218,12 +220,14 @@ def check_labelled(
     so; without, a tensor becomes an array.
     """
     if is_dask(X):
-        _check_blocks_allowed(estimator, "X", blocked)
+        if not blocked:
+            require_in_memory(X, "X", f"this method of {type(estimator).__name__}")
         from likewise._runtime.blocks.validation import check_blocked_labels
 
         rows, classes = check_blocked_labels(estimator, X, y, min_classes=min_classes)
         return rows, np.empty(0, dtype=np.int64), classes
     check_table(X, "X")
+    _warn_of_gradient(X, "X")
     y = to_numpy(y)
     n_rows, n_labels = _length(X), _length(y)
     if n_rows is not None and n_labels is not None and n_rows != n_labels:
@@ -258,12 +262,9 @@ def check_labelled(
     return X, codes, classes
 
 
-def _check_blocks_allowed(estimator: Any, name: str, blocked: bool) -> None:
-    if not blocked:
-        raise ValueError(
-            f"{name} is a Dask collection, but this method of {type(estimator).__name__} needs "
-            f"rows in memory: {name}.compute() gathers them."
-        )
+def _warn_of_gradient(X: Any, name: str) -> None:
+    if is_tensor(X) and X.requires_grad:
+        warn_user(f"{name} requires a gradient, which is not followed: it is detached.")
 
 
 def encode_labels(y: Any) -> tuple[Array, IndexArray]:
@@ -280,6 +281,7 @@ def encode_labels(y: Any) -> tuple[Array, IndexArray]:
 
 def as_float_array(given: Any, name: str) -> FloatArray:
     """Return an array of float64; ragged or non-numeric input raises an error."""
+    require_in_memory(given, name, "this function")
     try:
         table = np.asarray(given)
     except ValueError:

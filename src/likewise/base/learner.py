@@ -19,7 +19,7 @@ from likewise._runtime.invariants import require_count
 from likewise._runtime.progress import progress
 from likewise._runtime.renaming import current_names
 from likewise._runtime.sklearn_bases import BaseEstimator, CallbackSupportMixin, with_callbacks
-from likewise._runtime.tensors import device_memory_errors
+from likewise._runtime.tensors import device_memory_errors, require_device
 from likewise._runtime.threads import single_threaded_blas
 from likewise._runtime.validation import (
     Rule,
@@ -74,6 +74,7 @@ def fitting(fit: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     @functools.wraps(fit)
     def fit_with_callbacks(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
         self._check_parameters()
+        require_device()
         task = None
         if hasattr(self, "_init_callback_context"):
             max_iter = getattr(self, "max_iter", 0)

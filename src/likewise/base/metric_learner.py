@@ -16,7 +16,12 @@ from likewise._numerics.centring import centred
 from likewise._numerics.products import map_rows
 from likewise._runtime.arrays import Array
 from likewise._runtime.blocks import is_dask
-from likewise._runtime.blocks.lazy_rows import check_dask_features, float_type, map_lazily
+from likewise._runtime.blocks.lazy_rows import (
+    check_dask_features,
+    compare_lazily,
+    float_type,
+    map_lazily,
+)
 from likewise._runtime.invariants import require_array
 from likewise._runtime.sklearn_bases import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from likewise._runtime.tensors import (
@@ -105,14 +110,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
             ``‖L(a - b)‖``, not squared; with a kernel of their images in feature space. A Dask
             array if A or B is a Dask collection, and a tensor if both are tensors on one device.
         """
-        if is_dask(A) or is_dask(B):
-            for given, name in ((A, "A"), (B, "B")):
-                if is_dask(given):
-                    check_dask_features(self, given, name)
-            sides = (A, B) if is_dask(A) else (B, A)
-            dtype = max(float_type(side) for side in sides if is_dask(side))
-            return map_lazily(self._pair_distance_block, *sides, width=None, dtype=dtype)
-        return self._pair_distance_block(A, B)
+        return compare_lazily(self, self._pair_distance_block, A, B)
 
     def _pair_distance_block(self, A: TableLike, B: TableLike) -> Array:
         given = A
@@ -185,7 +183,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         x1                3             9   36.0%   0.687
         over directions: 16, 9
         Contributions add up to the squared distance; negative ones reduce it.
-        A factor on the difference of this feature alone would reach the threshold.
+        Factor: on this feature's difference alone, to reach the threshold; none: no factor does.
         """
         check_is_fitted(self)
         if not self._linear:

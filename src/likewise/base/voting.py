@@ -12,6 +12,7 @@ from likewise._runtime.blocks.lazy_rows import check_dask_features, map_lazily
 from likewise._runtime.invariants import require_index
 from likewise._runtime.row_numbers import as_integers
 from likewise._runtime.sklearn_bases import ClassifierMixin
+from likewise._runtime.tensors import to_numpy
 from likewise._runtime.validation import TableLike, at_least, check_parameters
 from likewise.base.learner import Learner
 from likewise.neighbors import vote
@@ -82,7 +83,7 @@ class NeighborVoter(ClassifierMixin, Learner):
             require_index(self._codes, None, len(self.classes_))
 
     def _vote(self, X: TableLike) -> tuple[IndexArray, Array]:
-        _, index = self.kneighbors(X)
+        index = to_numpy(self.kneighbors(X)[1])
         return vote(self._codes[index], len(self.classes_))
 
     def _wanted(self, n_neighbors: int | None, n_rows: int) -> int:

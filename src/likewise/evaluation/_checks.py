@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from likewise._runtime.arrays import Array, BoolArray, IndexArray
+from likewise._runtime.blocks import require_in_memory
 from likewise._runtime.text import quote, reason
 from likewise._runtime.validation import (
     TableLike,
@@ -164,6 +165,7 @@ def _encode(given: ArrayLike, name: str, what: str, n_rows: int) -> tuple[Array,
 
 
 def dense_rows(X: TableLike) -> Array:
+    require_in_memory(X, "X", "compare")
     if sp.issparse(X):
         raise ValueError("X is sparse, but compare needs a dense table: X.toarray() makes one.")
     try:

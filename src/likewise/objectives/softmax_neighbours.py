@@ -11,6 +11,7 @@ from likewise import _loops
 from likewise._loops.softmax.types import NEGLIGIBLE
 from likewise._numerics.products import map_rows, product_over_rows
 from likewise._runtime.arrays import Array, Float32Array, IndexArray
+from likewise._runtime.configuration import max_working_bytes
 from likewise._runtime.memory import require_memory
 from likewise._runtime.threads import count_threads, run_blocks, single_threaded_blas
 
@@ -19,6 +20,7 @@ _ANCHORS_PER_PART = 1024  # at most, unless there would be too many parts
 _MAPPED_ROWS = 1024  # samples mapped at a time
 _BLOCK_BYTES = 1 << 23  # of a thread's block of distances, unless the block would be too low
 _MIN_BLOCK_ANCHORS = 128  # with fewer, a product is mostly spent on reading its factors
+_LEAST_ANCHORS = 8  # of a block, where `max_memory` allows no more
 # If a smaller share of the neighbours is near enough to count, screening them is faster (measured).
 _SCREENING_SHARE = 0.1
 _SHARE_SAMPLE = 32  # anchors that this share is estimated from
@@ -95,6 +97,8 @@ class SoftmaxNeighbours:
         The range of samples that belong to the class of each sample.
     n_jobs : int or None
         Threads; None uses all cores.
+    tile_bytes : int or None
+        The most that the block of distances of one thread may take; None is no limit.
 
     Notes
     -----
@@ -110,6 +114,7 @@ class SoftmaxNeighbours:
     class_start: IndexArray
     class_stop: IndexArray
     n_jobs: int | None = None
+    tile_bytes: int | None = None
 
     @classmethod
     def of(
@@ -117,11 +122,15 @@ class SoftmaxNeighbours:
     ) -> Self:
         """Sort samples by their class codes 0…c-1, centre them and divide them by `scale`."""
         n_samples, n_features = X.shape
-        blocks = min(max(_BLOCK_BYTES, 8 * _MIN_BLOCK_ANCHORS * n_samples), 8 * n_samples**2)
+        n_threads, limit = count_threads(n_jobs), max_working_bytes()
+        fixed = 8 * (4 * n_samples * n_features + _MAX_PARTS * n_samples)
+        tile = min(max(_BLOCK_BYTES, 8 * _MIN_BLOCK_ANCHORS * n_samples), 8 * n_samples**2)
+        if limit is not None:
+            tile = min(tile, max((limit - fixed) // n_threads, 8 * _LEAST_ANCHORS * n_samples))
         require_memory(
-            8.0 * (4 * n_samples * n_features + _MAX_PARTS * n_samples)
-            + count_threads(n_jobs) * blocks,
+            float(fixed + n_threads * tile),
             f"Comparing {n_samples} samples of {n_features} features with each other",
+            "take fewer rows, fewer threads by n_jobs, or allow more by max_memory",
         )
         order = np.argsort(codes, kind="stable")
         stop = np.cumsum(np.bincount(codes))
@@ -129,7 +138,8 @@ class SoftmaxNeighbours:
         samples = np.subtract(X[order], X.mean(axis=0, dtype=np.float64), dtype=np.float64)
         samples /= scale
         classes = codes[order]
-        return cls(np.ascontiguousarray(samples), start[classes], stop[classes], n_jobs)
+        tile_bytes = None if limit is None else tile
+        return cls(np.ascontiguousarray(samples), start[classes], stop[classes], n_jobs, tile_bytes)
 
     @property
     def n_samples(self) -> int:
@@ -230,7 +240,10 @@ class SoftmaxNeighbours:
         sqnorm = np.einsum("ij,ij->i", Z, Z)
         screen = _Screen.of(Z, sqnorm) if _few_are_near(Z, sqnorm, anchors) else None
         dtype = np.dtype(np.float64 if screen is None else np.float32)
-        height = max(_MIN_BLOCK_ANCHORS, _BLOCK_BYTES // (dtype.itemsize * n_samples))
+        row_bytes = dtype.itemsize * n_samples
+        height = max(_MIN_BLOCK_ANCHORS, _BLOCK_BYTES // row_bytes)
+        if self.tile_bytes is not None:
+            height = max(1, min(height, self.tile_bytes // row_bytes))
 
         def part_sums(start: int, stop: int) -> tuple[Array, Array | None]:
             by_sample = np.zeros(n_samples)

@@ -279,9 +279,10 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
         Returns
         -------
         bool array of shape (n_pairs,)
-            ``pair_distance(A, B) <= threshold_``.
+            ``pair_distance(A, B) <= threshold_``; a Dask array or tensor where that is one.
         """
-        return np.asarray(self.pair_distance(A, B) <= self.threshold_)
+        same: BoolArray = self.pair_distance(A, B) <= self.threshold_
+        return same
 
     # -- fitted attributes -----------------------------------------------------------------------
 

@@ -10,7 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from likewise._numerics.centring import centred
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
+from likewise._runtime.blocks.lazy_rows import compare_lazily
 from likewise._runtime.invariants import require, require_array, require_count, require_number
+from likewise._runtime.tensors import as_given, is_tensor, require_same_device
 from likewise._runtime.text import quote
 from likewise._runtime.validation import (
     TableLike,
@@ -50,19 +52,30 @@ class PairDecisions(Learner):
     _centre: Array
     _normalized: bool
 
-    def pair_distance(self, A: TableLike, B: TableLike) -> FloatArray:
+    def pair_distance(self, A: TableLike, B: TableLike) -> Any:
         """Return the distance of each row of `A` to the same row of `B`, as it is decided by.
 
         Parameters
         ----------
         A, B : array-like of shape (n_pairs, n_features)
-            The two sides of the pairs.
+            The two sides of the pairs; Dask arrays or dataframes are compared when the result is
+            computed.
 
         Returns
         -------
         array of shape (n_pairs,)
-            Large is different.
+            Large is different. A Dask array if A or B is a Dask collection, and a tensor if both
+            are tensors on one device.
         """
+        check_is_fitted(self)
+        return compare_lazily(self, self._pair_distance_block, A, B, np.dtype(np.float64))
+
+    def _pair_distance_block(self, A: TableLike, B: TableLike) -> Any:
+        if is_tensor(A) or is_tensor(B):
+            require_same_device(A, B, ("A", "B"))
+        return as_given(self._pair_distances(A, B), A)
+
+    def _pair_distances(self, A: TableLike, B: TableLike) -> FloatArray:
         check_is_fitted(self)
         first, second = self._check_new(A, "A"), self._check_new(B, "B")
         if len(first) != len(second):
@@ -90,7 +103,7 @@ class PairDecisions(Learner):
         array of shape (n_pairs,)
             True for *same*. With `unsure`, the words "same", "different" and "unsure".
         """
-        distances = self.pair_distance(A, B)
+        distances = self._pair_distances(A, B)
         same = distances <= self.threshold_
         if unsure is False:
             return same
@@ -119,7 +132,7 @@ class PairDecisions(Learner):
         array of shape (n_pairs, 2)
             In the order of `classes_`.
         """
-        distances = self.pair_distance(A, B)
+        distances = self._pair_distances(A, B)
         share = next(v for v in (prevalence, self.prevalence, 0.5) if v is not None)
         check_parameters("predict_proba_pairs", {"prevalence": share}, {"prevalence": SHARE})
         probability = self._calibration.probability(distances, share)

@@ -69,6 +69,33 @@ def map_lazily(
     return da.map_blocks(task, first, *rest, dtype=dtype, meta=meta, chunks=chunks, **dropped)
 
 
+def compare_lazily(
+    estimator: Any, function: Callable[[Any, Any], Any], A: Any, B: Any, dtype: Any = None
+) -> Any:
+    """Return ``function(A, B)``, one number per row; a Dask array if A or B is a Dask collection.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        Whose features those of the Dask collections must be.
+    function : callable
+        Of blocks of A and the same rows of B.
+    A, B : Dask array or dataframe, or array-like
+    dtype : dtype, optional
+        Of the result; by default the precision of the Dask collections.
+    """
+    if not (is_dask(A) or is_dask(B)):
+        return function(A, B)
+    given = [(side, name) for side, name in ((A, "A"), (B, "B")) if is_dask(side)]
+    for side, name in given:
+        check_dask_features(estimator, side, name)
+    if dtype is None:
+        dtype = max(float_type(side) for side, _ in given)
+    if not is_dask(A):
+        A = _same_chunks(A, _as_array(B), names=("B", "A"))
+    return map_lazily(function, A, B, width=None, dtype=dtype)
+
+
 def map_to_two(
     function: Callable[..., tuple[Array, Array]], X: Any, *, width: int, dtypes: tuple[Any, Any]
 ) -> tuple[Any, Any]:
@@ -108,8 +135,8 @@ def _as_array(X: Any) -> Any:
     return table.rechunk({1: -1})
 
 
-def _same_chunks(X: Any, first: Any) -> Any:
-    """Return X in the chunks of `first`."""
+def _same_chunks(X: Any, first: Any, names: tuple[str, str] = ("A", "B")) -> Any:
+    """Return X in the chunks of `first`; `names` are those of `first` and X."""
     import dask.array as da
 
     table = _as_array(X) if is_dask(X) else da.from_array(np.asarray(X), chunks=-1)
@@ -123,7 +150,7 @@ def _same_chunks(X: Any, first: Any) -> Any:
         return table
     if table.shape[0] != first.shape[0]:
         raise ValueError(
-            f"A has {first.shape[0]} rows and B has {table.shape[0]}, but both sides of the pairs "
-            "must have the same number of rows."
+            f"{names[0]} has {first.shape[0]} rows and {names[1]} has {table.shape[0]}, but both "
+            "sides of the pairs must have the same number of rows."
         )
     return table.rechunk({0: first.chunks[0]})

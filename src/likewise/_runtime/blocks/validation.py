@@ -14,6 +14,7 @@ from likewise._runtime.blocks import is_dask
 from likewise._runtime.blocks.engines import Engine, engine_of
 from likewise._runtime.blocks.lazy_rows import check_dask_features
 from likewise._runtime.blocks.rows import BlockedRows
+from likewise._runtime.configuration import configured_device
 from likewise._runtime.text import quote
 
 # Blocks depend on the shape alone, so that results do: not on chunks, workers or threads.
@@ -86,6 +87,11 @@ def _as_blocks(estimator: Any, X: Any, y: Any) -> _Labelled:
     import dask
     import dask.array as da
 
+    if configured_device() not in ("auto", "cpu"):
+        raise ValueError(
+            f"X is a Dask collection, but device={configured_device()!r} is set, and blocks are "
+            "worked on by processors only: use device='auto'."
+        )
     check_dask_features(estimator, X, "X", reset=True)
     engine = engine_of(*(given for given in (X, y) if is_dask(given)))
     table = _known_chunks(X, engine)

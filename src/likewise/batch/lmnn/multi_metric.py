@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.row_numbers import check_weights
+from likewise._runtime.tensors import as_given
 from likewise._runtime.threads import openmp_threads, single_threaded_blas
 from likewise._runtime.validation import (
     Rule,
@@ -327,13 +328,14 @@ class MultiMetricLMNN(NeighborVoter):
         Returns
         -------
         distances, index : arrays of shape (n_queries, n_neighbors)
-            Each distance is that of the metric of the training row's cluster; not squared.
+            Each distance is that of the metric of the training row's cluster; not squared. Tensors
+            on the same device if X is a tensor.
         """
         check_is_fitted(self)
-        X = check_rows(self, X, reset=False)
+        given, X = X, check_rows(self, X, reset=False)
         n_neighbors = self._wanted(n_neighbors, len(self._rows))
         sqdist, index = self._metrics().nearest(X, n_neighbors)
-        return np.sqrt(sqdist).astype(X.dtype), index
+        return as_given(np.sqrt(sqdist).astype(X.dtype), given), as_given(index, given)
 
     def distances_to(self, X: TableLike, index: ArrayLike) -> Array:
         """Return the distances to chosen training rows, such as what another search has found.
