@@ -4,6 +4,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from margin_oracles import blobs
+from sklearn.datasets import load_iris
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -34,9 +35,20 @@ def of_images(A, B, C, D, gamma=0.2):
     )
 
 
+def squared(A, B, C, D):
+    return ((A - B) @ (C - D).T) ** 2
+
+
 @pytest.fixture(scope="module")
 def problem():
     X, y = blobs(20)
+    return X, y, doublets(X, y, 1, 1)
+
+
+@pytest.fixture(scope="module")
+def problem_with_equal_rows(problem):
+    X, y, _ = problem
+    X, y = (np.concatenate([part, part[:4]]) for part in (X, y))
     return X, y, doublets(X, y, 1, 1)
 
 
@@ -47,9 +59,10 @@ def in_loops(kernel, X, pairs, a, b):
     )
 
 
+@pytest.mark.parametrize("data", ["problem", "problem_with_equal_rows"])
 @pytest.mark.parametrize("kernel", [of_differences, of_absolute_differences, cubed, of_images])
-def test_is_the_minimum_over_nonnegative_weights(problem, kernel):
-    X, _, pairs = problem
+def test_is_the_minimum_over_nonnegative_weights(request, data, kernel):
+    X, _, pairs = request.getfixturevalue(data)
     K = np.array([in_loops(kernel, X, pairs, X[i], X[j]) for i, j in pairs.index])
     h = np.where(pairs.same, -1.0, 1.0)
     # The unit: squared distances of similar pairs are √K(l, l).
@@ -80,6 +93,16 @@ def test_is_the_minimum_over_nonnegative_weights(problem, kernel):
     assert distance(A[0], B[0]) == pytest.approx(model.pair_distance(A[:1], B[:1])[0])
     np.testing.assert_allclose(model.pair_distance(A, A), 0, atol=1e-9)
     np.testing.assert_allclose(model.pair_distance(A, B), model.pair_distance(B, A))
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 10.0])
+@pytest.mark.parametrize("kernel", [squared, cubed])
+def test_converges_with_equal_rows_and_tiny_multipliers(kernel, C):
+    # The farthest pairs have norms of up to 1e5, equal rows 0, and the multipliers are 1e-11.
+    X, y = load_iris(return_X_y=True)
+    model = lw.NCML(C=C, pair_kernel=kernel, n_jobs=1).fit(X, y)
+    assert model.converged_
+    assert 0 <= model.duality_gap_ <= 1e-3
 
 
 def test_differences_give_the_metric_without_a_kernel(problem):

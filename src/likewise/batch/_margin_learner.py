@@ -163,7 +163,7 @@ class MarginLearner(KernelMetric):
         """Return the constraints of the scaled X, and the scale."""
         matrices = self._unscaled_matrices(X, constraints)
         if getattr(self, "kernel", None) is not None:
-            matrices = _without_rounding(matrices)
+            matrices = without_rounding(matrices)
         factor = self.scale
         if factor == "auto":
             factor = _unit_factor(matrices.similar, matrices.differences)
@@ -234,7 +234,7 @@ def _unit_factor(similar: Array, every: Array) -> float:
     return float(1 / (largest * np.sqrt(unit)))
 
 
-def _without_rounding(matrices: ConstraintMatrices) -> ConstraintMatrices:
+def without_rounding(matrices: ConstraintMatrices) -> ConstraintMatrices:
     """Return the constraints with differences that are only rounding set to 0."""
     squared_norms = np.einsum("ij,ij->i", matrices.differences, matrices.differences)
     distinct = squared_norms > _SQUARED_ROUNDING * squared_norms.max(initial=0.0)

@@ -14,7 +14,7 @@ from likewise._runtime.arrays import Array
 from likewise._runtime.validation import Rule, at_least
 from likewise.base.metric_learner import as_vector
 from likewise.batch._constraint_span import ConstraintSpan
-from likewise.batch._margin_learner import COMMON_RULES, PairMarginLearner
+from likewise.batch._margin_learner import COMMON_RULES, PairMarginLearner, without_rounding
 from likewise.batch._pair_kernel_space import PairKernel, PairKernelSpace
 from likewise.cones import Cone, ConicHull
 from likewise.constraints import Pairs, Triplets, nearest_and_farthest_pairs
@@ -52,10 +52,12 @@ class NCML(PairMarginLearner):
         A kernel κ between pairs, in place of one between samples: ``pair_kernel(A, B, C, D)``
         returns the kernel matrix of the pairs (A[i], B[i]) and (C[j], D[j]). The inner product of
         the matrices of two pairs is then κ², and the squared distance of a and b is the sum of
-        :math:`\alpha_l\,\kappa(l, (a, b))^2` over the pairs l. κ must be positive semidefinite, 0
-        for a pair of equal samples, and the same for (a, b) and (b, a) up to its sign. There is a
-        distance of pairs only: no `transform`, and no triangle inequality unless κ implies it. The
-        model keeps both samples of all pairs, and needs an n_pairs × n_pairs kernel matrix.
+        :math:`\alpha_l\,\kappa(l, (a, b))^2` over the pairs l. The paper writes K for this inner
+        product: give κ = √K, not K; a K that is not the square of a kernel cannot be used. κ must
+        be positive semidefinite, 0 for a pair of equal samples, and the same for (a, b) and (b, a)
+        up to its sign. There is a distance of pairs only: no `transform`, and no triangle
+        inequality unless κ implies it. The model keeps both samples of all pairs, and needs an
+        n_pairs × n_pairs kernel matrix.
     scale : "auto" or float
         Factor by which X is multiplied internally, since the margin of 1 fixes a unit of squared
         distance. "auto" makes the median squared distance of the *same* pairs 1.
@@ -164,7 +166,8 @@ class NCML(PairMarginLearner):
             return super()._unscaled_matrices(X, constraints)
         assert isinstance(constraints, Pairs)
         # X has one row for each pair: its coordinates take the place of the difference.
-        return ConstraintMatrices(X, None, np.where(constraints.same, -1.0, 1.0), self.n_jobs)
+        sign = np.where(constraints.same, -1.0, 1.0)
+        return without_rounding(ConstraintMatrices(X, None, sign, self.n_jobs))
 
     def _span(self, X: Array, constraints: Pairs | Triplets) -> ConstraintSpan | None:
         # X has a row for each pair, and no more columns than these need.

@@ -158,6 +158,7 @@ class _ConicNewtonSteps:
         self.run, self.problem, self.matrices = run, run.problem, run.problem.matrices
         self.sign, n = self.matrices.sign, len(self.matrices)
         self.coordinates = self._coordinates()
+        self.is_zero = ~self.coordinates.any(axis=1)  # pairs of equal rows
         self.bounded = BoundedMultipliers(run.problem, self.sign, np.full(n, 0.1 * run.problem.C))
         self.bounded.values = np.asarray(self.problem.balanced(self.bounded.values))
         self.b = 0.0
@@ -199,6 +200,9 @@ class _ConicNewtonSteps:
         self.q = self.matrices.inner(self.M)
         A = self.matrices.combine(self.bounded.values * self.sign)
         self.actual_slack = self.matrices.inner(self.M - A)
+        # The weight of a zero matrix has no effect, but its slack is 0, and α = μ/y would overflow:
+        # with another slack the weight tends to 0.
+        self.actual_slack[self.is_zero] = 1.0
 
     def _step(self) -> None:
         """Take a step of Mehrotra's predictor-corrector method."""

@@ -126,7 +126,9 @@ class BoundedMultipliers:
         if self.is_barrier_free:
             self.values = self.after_log_odds_step(length * step.values)
             return
-        self.values = np.maximum(self.values + length * step.values, _MIN_DISTANCE * self.C)
+        values = self.values + length * step.values
+        # Where C is large, all multipliers may be tiny parts of it.
+        self.values = np.maximum(values, _MIN_DISTANCE * min(self.C, float(values.max())))
         if self.has_upper_bound:
             self.values = np.minimum(self.values, (1 - _MIN_DISTANCE) * self.C)
         self.lower_dual = self.lower_dual + length * step.lower_dual
