@@ -100,6 +100,21 @@ def test_an_alarm_names_what_changed():
     assert alarm.e_value >= 20
 
 
+def test_pairs_are_numbered_over_the_whole_stream():
+    errors = np.arange(80) >= 40
+    late, whole = watch(errors, 0.1, n_before=1000).alarm_, watch(errors, 0.1).alarm_
+    assert (late.since, late.raised_at) == (whole.since + 1000, whole.raised_at + 1000)
+    assert f"from about pair {late.since} on" in late.message
+
+
+@pytest.mark.parametrize("groups", [None, ["ann"] * 30])
+def test_a_group_alone_is_not_named(groups):
+    monitor = lw.ThresholdMonitor("fmr<=0.1", 0.5)
+    alarm = monitor.update_many(np.zeros(30), np.zeros(30, dtype=bool), groups)
+    assert alarm.group is None
+    assert "group" not in alarm.message
+
+
 def test_only_pairs_that_the_rate_is_about_count():
     distances, same = [0.1, 0.1, 0.9, 0.9], [True, False, True, False]
     for target, relevant, errors in [
@@ -153,6 +168,7 @@ def test_one_by_one_and_pickled_it_is_the_same():
         ({"target": "fmr<=2"}, r"the rate must be a number above 0 and below 1"),
         ({"threshold": np.nan}, r"threshold=nan is not allowed"),
         ({"alpha": 0}, r"alpha=0 is not allowed: ThresholdMonitor needs a number above 0"),
+        ({"n_before": -1}, r"n_before=-1 is not allowed: .* an integer of at least 0"),
         ({"window": 0}, r"window=0 is not allowed: .* None or an integer of at least 1"),
     ],
 )

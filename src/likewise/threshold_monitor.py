@@ -46,7 +46,7 @@ class Alarm:
     promised : float
         The rate that was promised.
     since : int
-        About which pair the change began with, counted from 1 over all pairs seen.
+        About which pair the change began with, counted from 1 over all pairs of the stream.
     raised_at : int
         The pair that raised the alarm.
     rate_before, rate_after : float
@@ -56,7 +56,7 @@ class Alarm:
     distance_before, distance_after : float
         Mean distance of the relevant pairs before `since` and from it on.
     group : str or None
-        The group whose errors rose most, if groups were given.
+        The group whose errors rose most, if there are two or more.
     e_value : float
         The evidence: at least 1/alpha.
     message : str
@@ -105,6 +105,9 @@ class ThresholdMonitor:
         Relevant pairs in the window of the baseline, an exact binomial test of the last ones at
         level alpha. It is repeated with every pair, so that its false alarms add up: it is there
         to compare with.
+    n_before : int, default=0
+        Pairs of the stream before the first one that is taken in; an alarm numbers the pairs of
+        the whole stream.
 
     Attributes
     ----------
@@ -140,13 +143,20 @@ class ThresholdMonitor:
 
     threshold: float
     alpha: float
+    n_before: int
     e_value_: float
     n_pairs_: int
     n_errors_: int
     window_p_value_: float
 
     def __init__(
-        self, target: str, threshold: float, *, alpha: float = 0.05, window: int | None = 200
+        self,
+        target: str,
+        threshold: float,
+        *,
+        alpha: float = 0.05,
+        window: int | None = 200,
+        n_before: int = 0,
     ) -> None:
         parsed = parse_target(target)
         if parsed.name in ("eer", "accuracy"):
@@ -156,17 +166,19 @@ class ThresholdMonitor:
             )
         check_parameters(
             "ThresholdMonitor",
-            {"threshold": threshold, "alpha": alpha, "window": window},
+            {"threshold": threshold, "alpha": alpha, "window": window, "n_before": n_before},
             {
                 "threshold": strictly_between(-np.inf, np.inf),
                 "alpha": strictly_between(0, 1),
                 "window": either(none(), at_least(1)),
+                "n_before": at_least(0),
             },
         )
         self.target = target
         self.threshold = float(threshold)
         self.alpha = float(alpha)
         self.window = window
+        self.n_before = n_before
         self.alarm_: Alarm | None = None
         self.e_value_ = 1.0
         self.n_pairs_ = 0
@@ -218,7 +230,7 @@ class ThresholdMonitor:
         if relevant:
             error = accepted != flag
             self._begin_if_due()
-            self._numbers.append(self.n_pairs_)
+            self._numbers.append(self.n_before + self.n_pairs_)
             self._distances.append(value)
             self._errors.append(error)
             self._groups.append(group)
@@ -302,7 +314,7 @@ class ThresholdMonitor:
             rate=self._kind,
             promised=self._rate,
             since=since,
-            raised_at=self.n_pairs_,
+            raised_at=self.n_before + self.n_pairs_,
             rate_before=before,
             rate_after=after,
             n_after=len(errors) - start,
@@ -318,7 +330,9 @@ class ThresholdMonitor:
         )
 
     def _changed_group(self, start: int) -> str | None:
-        """Return the group with the most errors beyond those that were promised."""
+        """Return the group with the most errors beyond those promised; one alone is no news."""
+        if len(set(self._groups)) < 2:
+            return None
         excess: dict[str, float] = {}
         for error, group in zip(self._errors[start:], self._groups[start:], strict=True):
             if group is not None:

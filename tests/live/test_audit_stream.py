@@ -8,6 +8,8 @@ from judging import toy_items
 from scipy.stats import binomtest, chisquare
 
 from likewise.live import Engine, start_model
+from likewise.live import audit as audit_module
+from likewise.live.audit import AuditPairs, audit_report
 from likewise.live.audit_draws import AuditDraws
 from likewise.live.chooser import Chooser
 from likewise.live.reserve import AuditReserve
@@ -124,3 +126,56 @@ def test_the_audit_of_a_log_cannot_be_changed(tmp_path):
     for other in ({"audit_share": 0.2}, {"audit": "nearby"}):
         with pytest.raises(ValueError, match="the model and the audit that it was begun with"):
             Engine(items, log, **other)
+
+
+@pytest.fixture(scope="module")
+def line():
+    """Items on a line and a model: a pair is accepted up to a distance that is promised."""
+    X = np.arange(400, dtype=np.float32)[:, None]
+    return X, {0: ModelView(0, start_model(X))}
+
+
+def audit_of(X, rng, n_pairs, wrong_from=None):
+    """Random pairs, far ones different; from some pair on, 40 % of those near are too."""
+    first, step = rng.integers(len(X), size=n_pairs), rng.integers(1, len(X), size=n_pairs)
+    second = (first + np.where(rng.random(n_pairs) < 0.5, 1, step)) % len(X)
+    pairs = np.stack([first, second], axis=1)
+    same = np.abs(pairs[:, 0] - pairs[:, 1]) == 1
+    if wrong_from is not None:
+        same &= ~((np.arange(n_pairs) >= wrong_from) & (rng.random(n_pairs) < 0.4))
+    annotators = [["ann", "bob"][number % 2] for number in range(n_pairs)]
+    return AuditPairs(pairs, same, annotators, np.zeros(n_pairs, dtype=np.int64))
+
+
+def test_an_alarm_numbers_the_pairs_of_the_whole_stream(line):
+    X, checkpoints = line
+    audit = audit_of(X, np.random.default_rng(0), 500, wrong_from=300)
+    drift = audit_report(X, audit, checkpoints[0], checkpoints, "fmr<=0.1")["drift"]
+    (alarm,) = drift["alarms"]
+    assert 256 < alarm["since"] < 340, "the change is at pair 301"
+    assert f"from about pair {alarm['since']} on" in alarm["message"]
+    assert drift["watched"] == 500 - 256
+
+
+def test_a_promise_is_watched_until_the_next_is_made(line, monkeypatch):
+    X, checkpoints = line
+    audit, promise = audit_of(X, np.random.default_rng(0), 500), audit_module._promise
+
+    def only_the_first(distances, pairs, target):
+        return promise(distances, pairs, target) | ({"promised": False} if len(pairs) > 64 else {})
+
+    monkeypatch.setattr(audit_module, "_promise", only_the_first)
+    drift = audit_report(X, audit, checkpoints[0], checkpoints, "fmr<=0.1")["drift"]
+    assert drift["watched"] == 500 - 64
+
+
+def test_all_monitors_of_a_service_share_one_level(line):
+    X, checkpoints = line
+    levels = []
+    for doublings in range(1, 8):
+        audit = audit_of(X, np.random.default_rng(0), 64 * 2**doublings)
+        drift = audit_report(X, audit, checkpoints[0], checkpoints, "fmr<=0.1")["drift"]
+        assert drift["alarms"] == []
+        levels.append(drift["alpha"])
+    assert levels == pytest.approx([0.05 * 6 / (np.pi * k) ** 2 for k in range(1, 8)])
+    assert sum(levels) < 0.05

@@ -5,11 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from itertools import count, takewhile
 from typing import Any
 
 import numpy as np
 
-from likewise._runtime.arrays import Array, BoolArray, IndexArray
+from likewise._runtime.arrays import Array, BoolArray, FloatArray, IndexArray
 from likewise.exceptions import GuaranteeError
 from likewise.live.view import ModelView
 from likewise.statistics import choose_threshold, place_pairs, rate_interval
@@ -19,6 +20,7 @@ __all__ = ["AuditPairs", "CurvePoint", "audit_report", "learning_curve"]
 
 _FIRST_PROMISE = 64  # audit pairs; then whenever their number has doubled
 _MAX_POINTS = 40
+_ALPHA = 0.05  # of all monitors together
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,11 @@ class AuditPairs:
 
     def __len__(self) -> int:
         return len(self.same)
+
+    def __getitem__(self, part: slice) -> AuditPairs:
+        return AuditPairs(
+            self.pairs[part], self.same[part], self.annotators[part], self.learned_before[part]
+        )
 
     @property
     def both_kinds(self) -> bool:
@@ -94,7 +101,7 @@ def audit_report(
     """Return what can be promised of the present model, and whether earlier promises still hold.
 
     A promise is made from the first 64, 128, … audit pairs, for the model of that time, and
-    watched on the pairs that follow.
+    watched on the pairs that follow, until the next one is made.
     """
     return {
         "pairs": len(audit),
@@ -135,33 +142,35 @@ def _promise(distances: Array, audit: AuditPairs, target: str) -> dict[str, Any]
 def _drift(
     X: Array, audit: AuditPairs, checkpoints: Mapping[int, ModelView], target: str
 ) -> dict[str, Any]:
-    """Return the state of the monitor of the latest promise, and the alarms of all."""
-    alarms: list[dict[str, Any]] = []
-    latest: dict[str, Any] = {"watching": False, "e_value": None, "watched": 0, "alarms": alarms}
-    start = _FIRST_PROMISE
-    while start < len(audit):
+    """Return the state of the monitor of the latest promise, and the alarms of all.
+
+    The levels of the monitors sum to `_ALPHA`: so is the chance that any ever raises a false alarm.
+    """
+    promises: list[tuple[int, int, float, FloatArray]] = []
+    starts = takewhile(lambda n: n < len(audit), (_FIRST_PROMISE << k for k in count()))
+    for k, start in enumerate(starts, start=1):
         known = [at for at in checkpoints if at <= audit.learned_before[start - 1]]
         distances = checkpoints[max(known, default=min(checkpoints))].distances(X, audit.pairs)
-        first = AuditPairs(
-            audit.pairs[:start],
-            audit.same[:start],
-            audit.annotators[:start],
-            audit.learned_before[:start],
-        )
-        promise = _promise(distances[:start], first, target)
-        stop = min(2 * start, len(audit))
+        promise = _promise(distances[:start], audit[:start], target)
         if promise["promised"]:
-            monitor = ThresholdMonitor(target, promise["threshold"])
-            alarm = monitor.update_many(
-                distances[start:stop], audit.same[start:stop], audit.annotators[start:stop]
-            )
-            if alarm is not None:
-                alarms.append(asdict(alarm))
-            latest |= {
-                "watching": True,
-                "e_value": monitor.e_value_,
-                "watched": monitor.n_pairs_,
-                "threshold": promise["threshold"],
-            }
-        start *= 2
+            promises.append((k, start, promise["threshold"], distances))
+    alarms: list[dict[str, Any]] = []
+    latest: dict[str, Any] = {"watching": False, "e_value": None, "watched": 0, "alarms": alarms}
+    stops = [start for _, start, _, _ in promises[1:]] + [len(audit)]
+    for (k, start, threshold, distances), stop in zip(promises, stops, strict=True):
+        level = _ALPHA * 6 / (np.pi * k) ** 2
+        monitor = ThresholdMonitor(target, threshold, alpha=level, n_before=start)
+        watched = slice(start, stop)
+        alarm = monitor.update_many(
+            distances[watched], audit.same[watched], audit.annotators[watched]
+        )
+        if alarm is not None:
+            alarms.append(asdict(alarm))
+        latest |= {
+            "watching": True,
+            "e_value": monitor.e_value_,
+            "alpha": level,
+            "watched": monitor.n_pairs_,
+            "threshold": threshold,
+        }
     return latest
