@@ -161,12 +161,16 @@ def test_a_promise_is_watched_until_the_next_is_made(line, monkeypatch):
     X, checkpoints = line
     audit, promise = audit_of(X, np.random.default_rng(0), 500), audit_module._promise
 
-    def only_the_first(distances, pairs, target):
-        return promise(distances, pairs, target) | ({"promised": False} if len(pairs) > 64 else {})
+    def only_with(n_pairs):
+        return lambda distances, pairs, target: (
+            promise(distances, pairs, target)
+            | ({} if len(pairs) == n_pairs else {"promised": False})
+        )
 
-    monkeypatch.setattr(audit_module, "_promise", only_the_first)
-    drift = audit_report(X, audit, checkpoints[0], checkpoints, "fmr<=0.1")["drift"]
-    assert drift["watched"] == 500 - 64
+    for n_pairs, watched in ((128, 500 - 128), (0, 0)):
+        monkeypatch.setattr(audit_module, "_promise", only_with(n_pairs))
+        drift = audit_report(X, audit, checkpoints[0], checkpoints, "fmr<=0.1")["drift"]
+        assert (drift["watched"], drift["watching"]) == (watched, watched > 0)
 
 
 def test_all_monitors_of_a_service_share_one_level(line):

@@ -156,7 +156,7 @@ def _drift(
             promises.append((k, start, promise["threshold"], distances))
     alarms: list[dict[str, Any]] = []
     latest: dict[str, Any] = {"watching": False, "e_value": None, "watched": 0, "alarms": alarms}
-    stops = [start for _, start, _, _ in promises[1:]] + [len(audit)]
+    stops = [*(start for _, start, _, _ in promises), len(audit)][1:]
     for (k, start, threshold, distances), stop in zip(promises, stops, strict=True):
         level = _ALPHA * 6 / (np.pi * k) ** 2
         monitor = ThresholdMonitor(target, threshold, alpha=level, n_before=start)
