@@ -74,7 +74,8 @@ def test_the_quick_size_has_files_of_its_own(tmp_path):
     (figure,) = found.results["figures"]
     assert figure["name"] == "toy-quick-curves"
     assert (tmp_path / "toy-quick-curves.svg") in found.files
-    assert [len(cell["runs"]) for cell in found.results["cells"]] == [2]
+    assert [(len(cell["runs"]), cell["mark"]) for cell in found.results["cells"]] == [(2, None)]
+    assert "not compared with the paper's" in found.verdict
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

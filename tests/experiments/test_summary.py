@@ -134,3 +134,17 @@ def test_the_papers_own_methods_are_counted_apart():
     page = markdown(summary)
     assert "1 worse: 50% the same or better. Of 1 numbers of its own methods 0 are" in page
     assert "100% the same or better." in page
+
+
+def test_the_quick_size_is_not_compared_with_the_paper():
+    experiment = toy(published=(Published("a", "x", "error", 9.0),), own_methods=("x",))
+    results = {Trial(0, "a", "x"): {"error": 20.0}}
+    summary = summarize(experiment, experiment.quick, results, "toy-quick", quick=True)
+    assert [cell["mark"] for cell in summary["cells"]] == [None]
+    assert sum(summary["marks"].values()) == sum(summary["own_marks"].values()) == 0
+    page = markdown(summary)
+    assert "This is the quick size" in page
+    assert "not compared with the paper's" in page
+    assert "This is the quick size" not in markdown(
+        summarize(experiment, experiment.full, results, "toy")
+    )

@@ -34,7 +34,8 @@ class Reproduction:
     ----------
     results : dict
         What the JSON file holds: the declaration and, in "cells", one entry per data set, method
-        and measure, with "mean", "standard_error", "runs", "published" and "mark".
+        and measure, with "mean", "standard_error", "runs", "published" and "mark"; the quick size
+        has no marks.
     files : tuple of Path
         The files that were written.
     """
@@ -49,7 +50,10 @@ class Reproduction:
 
     @property
     def verdict(self) -> str:
-        """How many numbers agree with the paper, in a sentence; empty if it has no numbers."""
+        """How many numbers agree with the paper; empty if it has no numbers.
+
+        Of the quick size, that they are not compared.
+        """
         return summary_sentence(self.results)
 
 
@@ -73,7 +77,8 @@ def reproduce(
     experiment : str or Experiment
         A name in `EXPERIMENTS`, or a declaration of your own.
     quick : bool, default=False
-        Run the small size, of at most a minute or so; the files are called ``NAME-quick``.
+        Run the small size, of at most a minute or so; the files are called ``NAME-quick``. Its
+        numbers are not compared with the paper's.
     output : path, default="results"
         Folder of the files: results (JSON, Markdown), figures (SVG, PNG) and finished trials.
     n_jobs : int, default=1
@@ -112,7 +117,8 @@ def reproduce(
     with Journal(folder / f"{trials}{ending}.jsonl", header) as journal:
         found = _finish(declared, size, journal, processes, verbose)
     results = {trial: result for trial, (result, _) in found.items()}
-    summary = summarize(declared, size, results, path.name) | {"versions": header["versions"]}
+    summary = summarize(declared, size, results, path.name, quick=quick)
+    summary["versions"] = header["versions"]
     files = write_results(path, summary)
     files += write_figures(path, declared, results)
     seconds = {trial.key: spent for trial, (_, spent) in found.items()}

@@ -16,15 +16,22 @@ _SIGNIFICANT = 6  # digits in the files
 
 
 def summarize(
-    experiment: Experiment, size: Size, results: Mapping[Trial, Result], name: str
+    experiment: Experiment,
+    size: Size,
+    results: Mapping[Trial, Result],
+    name: str,
+    *,
+    quick: bool = False,
 ) -> dict[str, Any]:
     """Return what the JSON file holds: the declaration and one entry per cell.
 
-    Files of figures begin with `name`.
+    Files of figures begin with `name`. Numbers of the quick size are not marked: they are of fewer
+    rows than the paper's.
     """
-    cells = list(_cells(experiment, experiment.measures, results))
+    cells = list(_cells(experiment, experiment.measures, results, judged=not quick))
     if experiment.derive is not None:
-        cells += _cells(experiment, experiment.derived, experiment.derive(results))
+        derived = experiment.derive(results)
+        cells += _cells(experiment, experiment.derived, derived, judged=not quick)
     own = [cell for cell in cells if cell["method"] in experiment.own_methods]
     return {
         "experiment": experiment.name,
@@ -32,6 +39,7 @@ def summarize(
         "paper": experiment.paper,
         "place": experiment.place,
         "protocol": experiment.protocol,
+        "quick": quick,
         "runs": size.runs,
         "options": dict(size.options),
         "stand_ins": {n: what for n, what in experiment.stand_ins.items() if n in size.datasets},
@@ -49,7 +57,11 @@ def summarize(
 
 
 def _cells(
-    experiment: Experiment, measures: Sequence[Measure], results: Mapping[Trial, Result]
+    experiment: Experiment,
+    measures: Sequence[Measure],
+    results: Mapping[Trial, Result],
+    *,
+    judged: bool,
 ) -> Iterable[dict[str, Any]]:
     expected = {(p.dataset, p.method, p.measure): p for p in experiment.published}
     places: dict[tuple[str, str], list[Trial]] = {}
@@ -62,7 +74,7 @@ def _cells(
             if values:
                 error = standard_error(measure, values, seen[0])
                 paper = expected.get((dataset, method, measure.name))
-                comparable = measure.judged and dataset not in experiment.stand_ins
+                comparable = judged and measure.judged and dataset not in experiment.stand_ins
                 yield {
                     "dataset": dataset,
                     "method": method,

@@ -6,6 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+_QUICK = (
+    "This is the quick size, with fewer rows, data sets or runs than the paper: its numbers are "
+    "not compared with the paper's."
+)
+
 
 @dataclass(frozen=True)
 class Table:
@@ -40,7 +45,12 @@ def tables(results: Mapping[str, Any]) -> list[Table]:
 
 
 def summary_sentence(results: Mapping[str, Any]) -> str:
-    """Return how many cells agree with the paper, in a sentence; empty if it has no numbers."""
+    """Return how many cells agree with the paper; empty if it has no numbers.
+
+    Cells of the quick size are not compared.
+    """
+    if results["quick"]:
+        return _QUICK
     everything = _shares(results["marks"], "numbers in the paper")
     own = _shares(results.get("own_marks", {}), "numbers of its own methods")
     return " ".join(sentence for sentence in (everything, own) if sentence)
