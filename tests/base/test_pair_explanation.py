@@ -116,6 +116,7 @@ def test_equal_rows_can_be_explained():
     assert (found.distance, found.same) == (0.0, True)
     assert np.isnan(found.factors).all()
     assert "distance 0, threshold 1: same" in repr(found)
+    assert "none: no factor does." in repr(found)
 
 
 def test_the_threshold_is_the_methods_own_unless_one_is_given():

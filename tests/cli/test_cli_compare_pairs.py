@@ -86,7 +86,9 @@ def test_groups_are_subjects(tables):
         ),
         (["items.csv", "--pairs", "rows.csv", "--id", "sku"], "ids that no item of the table has"),
         (["plain.csv", "--pairs", "ids.csv"], "must hold row numbers, found 'w"),
-        (["items.csv", "--pairs", "rows.csv"], "column 'sku' .* must hold numbers"),
+        (["items.csv", "--pairs", "rows.csv"], "column 'sku' .* must hold numbers.* --id for"),
+        (["items.csv", "--pairs", "ids.csv"], "if items have ids, say .--id. in which column"),
+        (["items.csv", "--pairs", "none.csv"], r"none\.csv"),
         (["plain.csv", "--pairs", "none.csv"], r"none\.csv"),
         (
             ["wine", "--pairs", "rows.csv", "--id", "sku"],

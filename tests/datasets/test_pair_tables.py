@@ -51,7 +51,8 @@ def test_ids_are_numbers_or_text(tmp_path):
         ("left,right,same\na,b,1\n", None, r"must hold row numbers, found 'a'; .* \(--id\)"),
         ("left,right,same\n0,,1\n", None, "right column 'right' .* has 1 empty cell"),
         ("left,right,same\n0,1,maybe\n", None, "must hold true/false.* found 'maybe' in row 1"),
-        ("left,right,same\na,x,1\ny,b,0\ny,b,0\n", ["a", "b", "c"], "'left' .* 1 id .* has: y"),
+        ("left,right,same\na,x,1\ny,b,0\ny,b,0\n", ["a", "b", "c"], "and 'right' .* 2 ids .* x, y"),
+        ("left,right,same\na,b,1\ny,b,0\ny,b,0\n", ["a", "b", "c"], "column 'left' .* 1 id .*: y"),
         ("left,right,same\na,b,1\n", ["a", "b", "b"], "two items have the id 'b'"),
     ],
 )

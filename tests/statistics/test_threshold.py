@@ -1,5 +1,6 @@
 """Thresholds that keep a target: by brute force over all thresholds, and on simulated items."""
 
+import re
 import time
 import tracemalloc
 import warnings
@@ -147,6 +148,18 @@ def test_sums_over_units_are_the_double_sum():
     units, influence = rng.integers(0, 8, (40, 2)), rng.normal(size=40)
     expected = brute_force_variance(influence, units)
     assert variance_by_sums(influence, units)[0] == pytest.approx(expected)
+
+
+def test_few_degrees_of_freedom_are_in_the_promise(scored):
+    distances, same, items, y = scored
+    with pytest.warns(UserWarning, match="Few subjects cause most of the errors"):
+        chosen = choose_threshold(distances, same, "fnmr<=0.5", items=items, groups=y % 6)
+    assert re.search(
+        r"\(approximate\)\. Few subjects cause most of the errors \(about [3-7]\.\d degrees of "
+        r"freedom\): the confidence may be lower\.$",
+        chosen.promise,
+    )
+    assert choose_threshold(distances, same, "fnmr<=0.5", items=items).promise.endswith("mate).")
 
 
 def test_few_degrees_of_freedom_of_equal_errors_cause_a_warning(scored):
@@ -522,6 +535,10 @@ def test_memory_is_a_few_times_that_of_the_pairs():
         ({"target": "fmr<=1"}, "the rate must be a number above 0 and below 1"),
         ({"target": "fmr<=nan"}, "the rate must be a number above 0 and below 1"),
         ({"target": "fmr<=x"}, "the rate must be a number above 0 and below 1"),
+        (
+            {"target": "fmr<=0.01,fnmr<=0.1"},
+            "target='fmr<=0.01,fnmr<=0.1' is not allowed: one condition is, not several",
+        ),
         ({"target": "fmr>=0.1"}, "target='fmr>=0.1' is not allowed: fmr must be <= a rate"),
         ({"target": "precision<=0.1"}, "precision must be >= a rate"),
         (

@@ -135,7 +135,7 @@ def test_dates_are_words():
             {},
             FRAME,
             r"columns 'colour' and 'kind' of X must hold numbers, found '\w+' in row 1; "
-            r"encode=True \(--encode\) .* \(--drop\)",
+            r"encode=True \(--encode\) .* \(--drop, or --id for names of the rows\)",
         ),
         ({}, {"a": [1, 2], "b": ["1", "x"]}, "column 'b' of X must hold numbers, found 'x' in row"),
         (

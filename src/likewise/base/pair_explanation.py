@@ -16,6 +16,9 @@ from likewise._runtime.validation import pluralize
 
 _SHOWN = 10
 _MAX_NAME = 24
+_FACTOR_NOTE = (
+    "Factor: on this feature's difference alone, to reach the threshold; none: no factor does."
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -110,7 +113,7 @@ class PairExplanation:
         yield f"over directions: {', '.join(parts)}{more}"
         yield "Contributions add up to the squared distance; negative ones reduce it."
         if self.factors is not None:
-            yield "A factor on the difference of this feature alone would reach the threshold."
+            yield _FACTOR_NOTE
 
 
 def check_row(row: Any, name: str, check: Callable[[Any, str], Any]) -> FloatArray:

@@ -111,10 +111,10 @@ class _Problem(NamedTuple):
 def _read(table: Table) -> _Problem:
     """Return the rows; medians and words are those of all rows, scales those of each fold."""
     found = table.read()
+    judged = table.judged_pairs(found)  # before the encoder, to which ids are a column of text
     encoder = TableEncoder(table.encode, table.impute, standardize=False)
     X = encoder.fit_transform(found.table)
-    names = encoder.get_feature_names_out().tolist()
-    return _Problem(found, X, table.judged_pairs(found), names)
+    return _Problem(found, X, judged, encoder.get_feature_names_out().tolist())
 
 
 def _estimate(problem: _Problem, methods: list[str] | None, n_repeats: int) -> Estimate:

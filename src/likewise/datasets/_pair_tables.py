@@ -97,18 +97,16 @@ def read_pairs(
         )
     if frame.empty:
         raise ValueError(f"{where} is empty: it has no pairs")
-    index = np.column_stack(
-        [_positions(frame[side], n_items, ids, where) for side in ("left", "right")]
-    )
+    sides = [frame["left"], frame["right"]]
+    index = _row_numbers(sides, n_items, where) if ids is None else _named_rows(sides, ids, where)
     return index, _flags(frame["same"], where) if "same" in frame.columns else None
 
 
-def _positions(
-    column: pd.Series[Any], n_items: int, ids: ArrayLike | None, where: str
-) -> IndexArray:
-    named = column_without_gaps(column, str(column.name), where)
-    if ids is None:
-        numbers = np.asarray(named)
+def _row_numbers(sides: list[pd.Series[Any]], n_items: int, where: str) -> IndexArray:
+    """Return the two columns, which must hold row numbers."""
+    columns = []
+    for column in sides:
+        numbers = np.asarray(column_without_gaps(column, str(column.name), where))
         if numbers.dtype.kind not in "iu":
             raise ValueError(
                 f"column {column.name!r} of {where} must hold row numbers, found "
@@ -120,7 +118,12 @@ def _positions(
                 f"column {column.name!r} of {where} names row {numbers[outside][0]}, but the table "
                 f"has rows 0 to {n_items - 1}"
             )
-        return numbers.astype(np.int64)
+        columns.append(numbers.astype(np.int64))
+    return np.column_stack(columns)
+
+
+def _named_rows(sides: list[pd.Series[Any]], ids: ArrayLike, where: str) -> IndexArray:
+    """Return the rows that the two columns name by ids."""
     # As text: one file may hold 7 and the other 7 as a word.
     known = np.asarray(ids).astype(str)
     order = np.argsort(known, kind="stable")
@@ -129,13 +132,16 @@ def _positions(
         raise ValueError(
             f"two items have the id {quote(known[order][twice[0]])}, but ids must be different"
         )
-    wanted = np.asarray(named).astype(str)
+    columns = [column_without_gaps(column, str(column.name), where) for column in sides]
+    wanted = np.column_stack([np.asarray(column).astype(str) for column in columns])
     places = np.minimum(np.searchsorted(known[order], wanted), len(known) - 1)
     unknown = known[order][places] != wanted
     if unknown.any():
         strangers = list(dict.fromkeys(wanted[unknown].tolist()))
+        names = [f"{side.name!r}" for side, bad in zip(sides, unknown.T, strict=True) if bad.any()]
         raise ValueError(
-            f"column {column.name!r} of {where} has {pluralize(len(strangers), 'id')} that no item "
+            f"{'columns' if len(names) > 1 else 'column'} {' and '.join(names)} of {where} "
+            f"{'have' if len(names) > 1 else 'has'} {pluralize(len(strangers), 'id')} that no item "
             f"of the table has: {list_some(strangers, 5)}"
         )
     return order[places].astype(np.int64)

@@ -275,7 +275,6 @@ class PairClassifier(PairDecisions):
             metric = learn(parts.metric_rows, parts.metric_pairs)
         elif isinstance(self.metric, FrozenEstimator):
             metric = self.metric
-            note += " The metric is taken as given: it must not have been learned from these items."
         else:
             metric = fresh_metric(self.metric).fit(X) if self._has_metric() else None  # Euclidean
         self._normalized = _is_cosine(self.metric)
@@ -298,7 +297,13 @@ class PairClassifier(PairDecisions):
             raise self._explained(error, learn is not None) from None
         self.threshold_ = chosen.threshold
         self.threshold_interval_ = chosen.interval
-        self.promise_ = chosen.promise + note
+        self.promise_ = chosen.promise
+        if chosen.promised:
+            self.promise_ += note
+        if isinstance(self.metric, FrozenEstimator):
+            self.promise_ += (
+                " The metric is taken as given: it must not have been learned from these items."
+            )
         self.fmr_, self.fnmr_ = chosen.fmr, chosen.fnmr
         self.n_metric_items_ = len(parts.metric_rows) if learn is not None else 0
         self.n_threshold_items_ = chosen.n_items

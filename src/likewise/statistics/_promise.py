@@ -11,6 +11,7 @@ from likewise.statistics._rate_bounds import Guarantee
 from likewise.statistics._scored_pairs import ScoredPairs
 from likewise.statistics._target import Target
 from likewise.statistics._threshold_walk import precision_at
+from likewise.statistics.dyadic import FEW_DEGREES_OF_FREEDOM
 
 _RULES = {
     "approximate": "approximate",
@@ -20,9 +21,14 @@ _RULES = {
 
 
 def promise(
-    target: Target, prevalence: float | None, confidence: float, rule: Guarantee, unit: str
+    target: Target,
+    prevalence: float | None,
+    confidence: float,
+    rule: Guarantee,
+    unit: str,
+    degrees_of_freedom: float,
 ) -> str:
-    """Return what holds at the threshold."""
+    """Return what holds at the threshold, and whether it rests on few units."""
     claim = {
         "fmr": f"FMR at this threshold is at most {percent(target.rate)}",
         "fnmr": f"FNMR at this threshold is at most {percent(target.rate)}",
@@ -30,7 +36,13 @@ def promise(
         f"{percent(prevalence or 0)} of the pairs are same",
     }[target.name]
     how = _RULES[rule].format(unit=unit)
-    return f"With {percent(confidence)} confidence over draws of {unit}, {claim} ({how})."
+    sentence = f"With {percent(confidence)} confidence over draws of {unit}, {claim} ({how})."
+    if degrees_of_freedom < FEW_DEGREES_OF_FREEDOM:
+        sentence += (
+            f" Few {unit} cause most of the errors (about {degrees_of_freedom:.1f} degrees of "
+            "freedom): the confidence may be lower."
+        )
+    return sentence
 
 
 def no_promise(target: Target, pairs: ScoredPairs, threshold: float) -> str:

@@ -46,6 +46,8 @@ def parse_target(target: object) -> Target:
         raise ValueError(
             f"target={quote(target)} is not allowed: {name} must be {_RELATIONS[name]} a rate."
         )
+    if set(number) & set("<>=≤≥"):
+        raise ValueError(f"target={quote(target)} is not allowed: one condition is, not several.")
     try:
         rate = float(number) / (100 if percent else 1)
     except ValueError:

@@ -123,7 +123,7 @@ def choose_threshold(
     -----
     UserWarning
         If a variance rests on fewer than 8 degrees of freedom: a few items cause most errors, and
-        the promise or the interval may not hold.
+        the promise, which then says so, or the interval may not hold.
 
     Examples
     --------
@@ -165,7 +165,9 @@ def choose_threshold(
             raise refusal(parsed, pairs, prevalence, confidence, guarantee, random_state)
         pairs.warn_of_few_degrees(passed.degrees_of_freedom)
         threshold, rule = passed.threshold, passed.rule
-        sentence = promise(parsed, prevalence, confidence, rule, pairs.unit)
+        sentence = promise(
+            parsed, prevalence, confidence, rule, pairs.unit, passed.degrees_of_freedom
+        )
         interval = None
         if parsed.name != "precision":
             ends = threshold_interval(kind, parsed.rate, confidence, guarantee, random_state)

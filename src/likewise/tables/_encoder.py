@@ -216,7 +216,7 @@ class TableEncoder(TransformerMixin, Learner):
         raise ValueError(
             f"{_named(columns, places)} of {columns.where} must hold numbers, found "
             f"{quote(cells[row])} in row {row + 1}; encode=True (--encode) makes a column of 0 and "
-            "1 of each of their words, or leave them out (--drop)."
+            "1 of each of their words, or leave them out (--drop, or --id for names of the rows)."
         )
 
     def _check_categories(self, columns: Columns) -> None:
