@@ -156,6 +156,9 @@ LIKEWISE = " ".join(COMMAND)
 @pytest.mark.parametrize(
     "arguments",
     [
+        "--help > /dev/full",
+        "--version > /dev/full",
+        "fit --help > /dev/full",
         "info > /dev/full",
         "transform model.safetensors good.csv > /dev/full",
         "neighbors model.safetensors good.csv --json - > /dev/full",
@@ -197,6 +200,29 @@ def test_a_closed_pipe_is_no_reason_for_a_message(folder):
     )
     assert done.stdout == "z0,z1,z2,z3\n2\n"
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "--help",
+        "--version",
+        "info iris",
+        "info --methods",
+        "compare iris --methods Euclidean,RCA",
+        "fit good.csv --method RCA",
+        "reproduce --list",
+        "datasets --json -",
+    ],
+)
+def test_a_pipe_that_nobody_reads_is_not_a_bug(folder, arguments):
+    done = shell(f"{LIKEWISE} {arguments} | true; echo ${{PIPESTATUS[0]}}")
+    assert (done.stdout, done.stderr) == ("2\n", "")
+
+
+def test_a_process_without_stdout(folder):
+    done = shell(f"{LIKEWISE} transform model.safetensors good.csv >&-")
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import os
 import sys
 import traceback
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -46,25 +47,27 @@ class OneLineGroup(click.Group):
             raise click.UsageError(f"there is no command {quote(args[0])}; known are {known}.", ctx)
         return super().resolve_command(ctx, args)
 
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """Read the options; ``--help`` and ``--version`` print here already."""
+        with _one_line_errors():
+            return super().make_context(info_name, args, parent, **extra)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; exceptions of the library become one-line errors."""
-        try:
-            with warnings.catch_warnings():
-                warnings.showwarning = lambda message, *args: _print_line(f"warning: {message}")
-                result = super().invoke(ctx)
-                sys.stdout.flush()  # a full disk is noticed here, and not after the exit code
-                return result
-        except KeyboardInterrupt:
-            raise Interrupted("interrupted") from None
-        except OSError as error:
-            if isinstance(error, BrokenPipeError) or error.errno in _DISK_ERRORS:
-                _abandon_stdout()
-            raise UserError(_os_error_text(error)) from error
-        except (ValueError, ImportError, MemoryError, NotImplementedError) as error:
-            raise UserError(str(error) or type(error).__name__) from error
+        with _one_line_errors(), warnings.catch_warnings():
+            warnings.showwarning = lambda message, *args: _print_line(f"warning: {message}")
+            return super().invoke(ctx)
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run the command line and leave the process."""
+        if sys.stdout is None:  # closed by who started the process
+            sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - to the end
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
                 # A terminal that cannot show a character shows "?" instead of ending the run.
@@ -83,6 +86,24 @@ class OneLineGroup(click.Group):
             for line in traceback.format_exc().rstrip("\n").split("\n"):
                 click.echo(printable(line), err=True)
             sys.exit(1)
+
+
+@contextlib.contextmanager
+def _one_line_errors() -> Iterator[None]:
+    """Turn exceptions of the library, and of writing to stdout, into one-line errors."""
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()  # a full disk is noticed here, and not after the exit code
+    except KeyboardInterrupt:
+        raise Interrupted("interrupted") from None
+    except OSError as error:
+        if isinstance(error, BrokenPipeError) or error.errno in _DISK_ERRORS:
+            _abandon_stdout()
+        raise UserError(_os_error_text(error)) from error
+    except (ValueError, ImportError, MemoryError, NotImplementedError) as error:
+        raise UserError(str(error) or type(error).__name__) from error
 
 
 def _os_error_text(error: OSError) -> str:

@@ -15,7 +15,6 @@ from typing import Any
 
 import click
 import numpy as np
-from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
@@ -24,6 +23,7 @@ from likewise._runtime.arrays import Array
 from likewise._runtime.text import printable, quote_path
 from likewise._runtime.writing import write_atomically
 from likewise.base import Estimate
+from likewise.cli._console import PlainConsole
 from likewise.datasets import write_table
 from likewise.datasets._writing import check_table_format
 from likewise.evaluation import Comparison, MethodResult, PairComparison, PairMethodResult
@@ -34,7 +34,7 @@ MAX_ITEM = 200
 
 def print_comparison(comparison: Comparison | PairComparison) -> None:
     """Print the table, what went wrong, and the verdict."""
-    console = Console(highlight=False)
+    console = PlainConsole()
     # Sentences wrap in a terminal only: elsewhere a line is a line, for grep and the like.
     whole_lines = not console.is_terminal
     table = _table(comparison)
@@ -73,19 +73,19 @@ def print_facts(facts: Mapping[str, Any]) -> None:
     grid.add_column(overflow="fold")
     for name, value in facts.items():
         grid.add_row(_text(name, "bold"), _text(_in_line(value)))
-    Console(highlight=False).print(grid)
+    PlainConsole().print(grid)
 
 
 def print_lines(*lines: str) -> None:
     """Print lines as they are."""
-    console = Console(highlight=False)
+    console = PlainConsole()
     for line in lines:
         console.print(_text(line), soft_wrap=True)
 
 
 def print_note(line: str, *, stdout: bool) -> None:
     """Print what is known before the result, at once: on stdout, or on stderr."""
-    console = Console(highlight=False, stderr=not stdout)
+    console = PlainConsole(stderr=not stdout)
     console.print(_text(line), soft_wrap=not console.is_terminal)
     console.file.flush()
 
@@ -101,7 +101,7 @@ def print_methods(methods: Iterable[Method]) -> None:
             details = f"from {method.supervision}" + f" · {method.paper}" * bool(method.paper)
             grid.add_row(Text(method.name, style="bold"), Text(method.summary))
             grid.add_row("", Text(details, style="dim"))
-    Console(highlight=False).print(grid)
+    PlainConsole().print(grid)
 
 
 def _in_line(value: Any) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from likewise.cli._console import PlainConsole
 from likewise.cli._options import json_option
 from likewise.cli._output import check_writable, show
 from likewise.experiments import EXPERIMENTS, Reproduction
@@ -76,7 +76,7 @@ def _print_experiments() -> None:
     for experiment in EXPERIMENTS.values():
         grid.add_row(Text(experiment.name, style="bold"), Text(experiment.title))
         grid.add_row("", Text(f"{experiment.paper}, {experiment.place}", style="dim"))
-    Console(highlight=False).print(grid)
+    PlainConsole().print(grid)
 
 
 def _print(reproduction: Reproduction) -> None:
@@ -99,7 +99,7 @@ def _print(reproduction: Reproduction) -> None:
         stand_in = "stand-in" if cell["dataset"] in results["stand_ins"] else ""
         names = map(Text, (cell["dataset"], cell["method"], measure["title"]))
         table.add_row(*names, paper, ours, error, cell["mark"] or stand_in)
-    console = Console(highlight=False)
+    console = PlainConsole()
     console.print(table)
     if reproduction.verdict:
         console.print(Text(reproduction.verdict, style="bold"), soft_wrap=True)
