@@ -7,9 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from likewise._runtime.arrays import BoolArray, IndexArray
+from likewise._runtime.memory import require_memory
 from likewise._runtime.validation import pluralize
 from likewise.constraints import Pairs, random_pairs
 from likewise.statistics.pair_split import assign_units
+
+_BYTES_PER_PAIR = 170  # of a fit: numbers, distances and what sorts them (measured)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +118,16 @@ def _labelled_parts(
 def pairs_of_rows(codes: IndexArray, max_pairs: int, seed: int) -> Pairs:
     """Return all pairs of labelled rows, or as many random ones, half of them same if possible."""
     n = len(codes)
-    if n * (n - 1) // 2 > max_pairs:
+    n_existing = n * (n - 1) // 2
+    n_pairs = min(n_existing, max_pairs)
+    # Of a hundredth of all pairs or more, the draw permutes the numbers of all.
+    permuted = n_existing if max_pairs < n_existing <= 100 * max_pairs else 0
+    require_memory(
+        max(_BYTES_PER_PAIR * n_pairs, 8 * permuted),
+        f"PairClassifier with {n_pairs} pairs of {n} rows",
+        "set a smaller max_pairs",
+    )
+    if n_existing > max_pairs:
         return random_pairs(codes, max_pairs, distinct=True, random_state=seed)
     first, second = np.triu_indices(n, 1)
     return Pairs(np.column_stack([first, second]), codes[first] == codes[second])
