@@ -21,7 +21,7 @@ def running(*arguments):
         printed = []
         for line in process.stdout:
             printed.append(line)
-            if found := re.search(r"http://127\.0\.0\.1:\d+\S*", line):
+            if found := re.search(r"http://(127\.0\.0\.1|\[::1\]):\d+\S*", line):
                 yield found[0], process
                 break
         else:

@@ -13,7 +13,8 @@ from playwright.sync_api import expect
 from report_browser import browser
 from running_service import running
 
-from likewise.live import open_log
+from likewise.live import Client, bind, open_log
+from likewise.live.serving import addresses
 
 ITEMS, Y = toy_items(150)
 AXE = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core is missing")
@@ -37,9 +38,11 @@ def texts(tmp_path):
 
 
 @contextmanager
-def page_of(chromium, *arguments, **options):
+def page_of(chromium, *arguments, host=None, **options):
     """Open the page of ``likewise label``; no console error, no request elsewhere."""
     with running("label", *arguments, "--no-browser") as (url, _):
+        if host is not None:
+            url = url.replace("127.0.0.1", host)
         context = chromium.new_context(**options)
         page = context.new_page()
         messages, requests = [], []
@@ -87,6 +90,7 @@ def test_label_100_pairs_undo_10_reload_and_export(chromium, texts, tmp_path):
         for _ in range(10):
             press(page, "z")
         assert page.inner_text("#count") == "90 judged"
+        assert page.inner_text("#message") == "The last answer was undone: judge the pair again."
         assert "Too early to stop" in page.inner_text("#stop")
         for name in ("pairs", "model", "report"):
             with page.expect_download() as download:
@@ -158,3 +162,119 @@ def test_without_a_token_the_page_asks_for_one(chromium, texts, tmp_path):
         page.keyboard.press("Enter")
         page.wait_for_selector("#pair:not([hidden])")
         page.context.close()
+
+
+def test_a_slip_is_corrected_also_after_a_reload_and_in_another_tab(chromium, texts, tmp_path):
+    log = tmp_path / "log.sqlite"
+    with page_of(chromium, texts, "--vectors", "v", "--log", log) as page:
+        shown = page.inner_text("#pair")
+        press(page, "s")
+        following = page.inner_text("#pair")
+        press(page, "z")
+        assert page.inner_text("#pair") == shown, "the pair whose answer was undone"
+        press(page, "d")
+        assert page.inner_text("#pair") == following, "the pair that was shown before"
+        page.evaluate("sessionStorage.clear()")
+        other = page.context.new_page()
+        other.goto(page.url)
+        expect(other.locator("#undo")).to_be_enabled(timeout=30_000)
+        other.keyboard.press("z")
+        expect(other.locator("#count")).to_have_text("0 judged", timeout=30_000)
+        assert other.inner_text("#pair") == shown
+    answers = [(event.kind, event.answer) for event in _events(log, texts)]
+    assert [kind for kind, _ in answers] == ["judgement", "undo", "judgement", "undo"]
+    assert [answer for _, answer in answers if answer] == ["same", "different"]
+
+
+def test_a_duplicated_tab_is_a_tab_of_its_own(chromium, texts, tmp_path):
+    log = tmp_path / "log.sqlite"
+    with page_of(chromium, texts, "--vectors", "v", "--log", log) as page:
+        with page.expect_popup() as opened:  # with a copy of the storage, as a duplicate has
+            page.evaluate("open(location.href)")
+        copy = opened.value
+        expect(copy.locator("#count")).to_contain_text("judged", timeout=30_000)
+        assert copy.inner_text("#pair") != page.inner_text("#pair")
+        copy.keyboard.press("s")
+        expect(copy.locator("#count")).to_have_text("1 judged", timeout=30_000)
+        page.keyboard.press("d")
+        expect(page.locator("#count")).to_have_text("2 judged", timeout=30_000)
+        press(page, "z")
+        press(page, "z")
+        assert page.inner_text("#count") == "0 judged"
+    assert [event.kind for event in _events(log, texts)] == ["judgement"] * 2 + ["undo"] * 2
+
+
+def test_an_answer_that_was_given_elsewhere_is_not_said_to_be_stored(chromium, tmp_path):
+    (tmp_path / "two.csv").write_text("id,size\na,1\nb,2\n")
+    with running("label", tmp_path / "two.csv", "--no-browser") as (url, _):
+        address, token = url.split("/#token=")
+        page = chromium.new_context().new_page()
+        page.goto(url)
+        expect(page.locator("#count")).to_contain_text("judged", timeout=60_000)
+        with Client(address, token) as client:
+            client.judge("a", "b", "same")
+            page.keyboard.press("d")
+            expect(page.locator("#pair")).to_be_hidden(timeout=30_000)
+            assert page.inner_text("#message") == "All pairs were judged."
+            page.keyboard.press("z")
+            expect(page.locator("#count")).to_have_text("0 judged", timeout=30_000)
+            assert [event.answer for event in client.judgements()] == ["same", ""]
+        page.context.close()
+
+
+def test_two_projects_in_one_browser_keep_their_tokens(chromium, texts, tmp_path):
+    options = ["--vectors", "v", "--no-browser", "--log"]
+    context = chromium.new_context()
+    with (
+        running("label", texts, *options, tmp_path / "a") as (first, _),
+        running("label", texts, *options, tmp_path / "b") as (second, _),
+    ):
+        pages = []
+        for url in (first, second):
+            pages.append(context.new_page())
+            pages[-1].goto(url)
+            expect(pages[-1].locator("#count")).to_contain_text("judged", timeout=60_000)
+        for page in pages:
+            press(page, "s")
+            assert page.inner_text("#count") == "1 judged"
+    context.close()
+
+
+def test_the_page_works_from_another_machine_over_plain_http(chromium, texts, tmp_path):
+    """Where browsers offer fewer functions than to a page from this machine."""
+    with bind("0.0.0.0", 0) as listening:
+        network = [url for url in addresses(listening) if "127.0.0.1" not in url]
+    if not network:
+        pytest.skip("this machine is in no network")
+    host = network[0].removeprefix("http://").rpartition(":")[0]
+    options = ["--vectors", "v", "--log", tmp_path / "log", "--host", "0.0.0.0"]
+    with page_of(chromium, texts, *options, host=host) as page:
+        assert not page.evaluate("isSecureContext")
+        press(page, "s")
+        press(page, "z")
+        assert page.inner_text("#count") == "0 judged"
+
+
+def test_a_screen_reader_is_told_of_each_pair_and_of_differences(chromium, texts, tmp_path):
+    with page_of(chromium, texts, "--vectors", "v", "--log", tmp_path / "log") as page:
+        announcement = page.locator("#announcement")
+        expect(announcement).to_have_attribute("aria-live", "polite")
+        first = announcement.text_content()
+        assert first.startswith("Next pair. First: thing ")
+        press(page, "s")
+        assert announcement.text_content() != first
+        style = "getComputedStyle(document.querySelector('mark'), '::before').content"
+        assert "differs" in page.evaluate(style)
+
+
+def test_on_a_phone_heads_of_tables_are_whole_words(chromium, tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("manufacturer,weight\nAssam & sons,1.23456789012345678\nCeylon,2\nJava,4\n")
+    with page_of(chromium, path, viewport={"width": 390, "height": 740}) as page:
+        for head in page.locator("article th").all():
+            assert head.evaluate("head => head.getClientRects().length") == 1
+            assert head.bounding_box()["height"] < 36, "one line"
+        cells = page.locator("article td").all_inner_texts()
+        assert not any("1.2345678" in cell for cell in cells)
+        assert page.get_by_role("rowheader").count() == 4
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390

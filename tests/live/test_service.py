@@ -1,6 +1,8 @@
 """The service over HTTP: what each request answers, and who may ask."""
 
 import io
+import urllib.error
+import urllib.request
 import uuid
 
 import numpy as np
@@ -13,8 +15,8 @@ from judging import toy_items
 from running_service import TOKENS, running, write_tokens
 
 import likewise as lw
-from likewise.live import Client, Engine, Items, ServiceError, create_app, read_tokens
-from likewise.live.security import MAX_BODY
+from likewise.live import Client, Engine, Items, ServiceError, bind, create_app, read_tokens
+from likewise.live.security import MAX_BODY, cookie_name, host_of
 
 ITEMS, Y = toy_items(80)
 HOST = "127.0.0.1:8765"
@@ -263,6 +265,50 @@ def test_the_client_against_a_running_service(tmp_path):
         refused = pytest.raises(AssertionError, match=r"port \d+ of 127.0.0.1 cannot be used")
         with refused, running(*again):
             pass
+
+
+@pytest.mark.parametrize(
+    ("host", "reached_by"),
+    [
+        ("127.0.0.1", ["127.0.0.1", "localhost"]),
+        ("0.0.0.0", ["127.0.0.1", "127.0.0.2", "localhost"]),
+        ("::1", ["[::1]"]),
+        ("::", ["[::1]", "127.0.0.1"]),
+    ],
+)
+def test_it_is_reached_by_every_address_that_it_listens_on(tmp_path, host, reached_by):
+    try:
+        bind(host, 0).close()
+    except OSError as error:
+        pytest.skip(str(error))
+    np.save(tmp_path / "X.npy", ITEMS.vectors)
+    arguments = [tmp_path / "X.npy", "--token-file", write_tokens(tmp_path), "--port", "0"]
+    with running("serve", *arguments, "--host", host, "--log", tmp_path / "log") as (url, _):
+        port = url.rpartition(":")[2]
+        for name in reached_by:
+            with Client(f"http://{name}:{port}", TOKENS["ann"]) as client:
+                assert client.health()["ready"]
+        request = urllib.request.Request(f"{url}/health", headers={"Host": "evil.example"})
+        with pytest.raises(urllib.error.HTTPError, match="421"):
+            urllib.request.urlopen(request)
+
+
+@pytest.mark.parametrize(
+    ("address", "host"),
+    [
+        ("192.168.0.7", "192.168.0.7:80"),
+        ("::1", "[::1]:80"),
+        ("::ffff:10.0.0.1", "10.0.0.1:80"),
+        ("fe80::1%eth0", "[fe80::1]:80"),
+    ],
+)
+def test_hosts_of_addresses(address, host):
+    assert host_of(address, 80) == host
+
+
+def test_cookies_of_two_ports_differ():
+    names = [cookie_name(host) for host in ("a:1", "a:2", "[::1]:3", "label.example.org")]
+    assert names == ["likewise_token_1", "likewise_token_2", "likewise_token_3", "likewise_token"]
 
 
 def test_bad_urls_and_tokens(tmp_path):

@@ -34,14 +34,24 @@ _DATA_OPTIONS = option.options(
     ),
 )
 
+_host_option = click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address to listen on; 0.0.0.0 is every one, for a phone in the same network.",
+)
+
 
 @click.command()
 @click.argument("data", type=click.Path(path_type=Path))
 @_DATA_OPTIONS
 @click.option("--port", default=0, show_default=True, help="Of the page; 0 is any.")
+@_host_option
 @click.option("--terminal", is_flag=True, help="Ask here and not in a browser.")
 @click.option("--no-browser", is_flag=True, help="Only print the address of the page.")
-def label(data: Path, port: int, terminal: bool, no_browser: bool, **options: Any) -> None:
+def label(
+    data: Path, port: int, host: str, terminal: bool, no_browser: bool, **options: Any
+) -> None:
     """Judge pairs of items of DATA, and learn a metric from that.
 
     DATA is a table (CSV, TSV, Parquet), JSON lines, an array (.npy, .npz) or a folder of images. A
@@ -54,10 +64,11 @@ def label(data: Path, port: int, terminal: bool, no_browser: bool, **options: An
       likewise label photos --terminal
     """
     from likewise.live import bind, serve
+    from likewise.live.serving import addresses
     from likewise.live.terminal import label_in_terminal
 
     name = getpass.getuser()
-    listening = None if terminal else bind("127.0.0.1", port)
+    listening = None if terminal else bind(host, port)
     engine = _engine(data, [name], **options)
     if listening is None:
         with engine:
@@ -65,12 +76,12 @@ def label(data: Path, port: int, terminal: bool, no_browser: bool, **options: An
         print_lines(f"{count} pairs judged.")
         return
     token = secrets.token_urlsafe(24)
-    address = f"http://127.0.0.1:{listening.getsockname()[1]}/#token={token}"
+    links = [f"{address}/#token={token}" for address in addresses(listening)]
 
     def started() -> None:
-        print_lines(*engine.notices, f"Open {address} (Ctrl-C ends).")
+        print_lines(*engine.notices, f"Open {' or '.join(links)} (Ctrl-C ends).")
         if not no_browser:
-            webbrowser.open(address)
+            webbrowser.open(links[0])
 
     serve(engine, {name: token}, listening, started=started)
 
@@ -79,7 +90,7 @@ def label(data: Path, port: int, terminal: bool, no_browser: bool, **options: An
 @click.argument("data", type=click.Path(path_type=Path))
 @_DATA_OPTIONS
 @click.option("--port", default=8765, show_default=True, help="0 is any.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@_host_option
 @click.option(
     "--token-file", required=True, type=click.Path(path_type=Path), help="Names and tokens."
 )
@@ -107,14 +118,15 @@ def serve(
     """
     from likewise.live import bind, read_tokens
     from likewise.live import serve as run
+    from likewise.live.serving import addresses
 
     tokens = read_tokens(token_file)
     listening = bind(host, port)
     engine = _engine(data, list(tokens), only_shown=only_shown, **options)
-    address = "http://{}:{}".format(*listening.getsockname()[:2])
+    served = " and ".join(addresses(listening))
 
     def started() -> None:
-        print_lines(*engine.notices, f"Serving {address} (Ctrl-C ends).")
+        print_lines(*engine.notices, f"Serving {served} (Ctrl-C ends).")
 
     run(engine, tokens, listening, allowed_hosts=allow_host, docs=openapi, started=started)
 

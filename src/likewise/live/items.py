@@ -20,6 +20,7 @@ MAX_SHOWN = 20_000
 """Characters of a text that are shown; of longer ones, the first."""
 _MAX_ID = 512
 _MAX_CELLS = 60
+_MAX_DIGITS = 10  # of a fraction; of longer ones, six are shown
 
 
 @dataclass(eq=False)
@@ -116,9 +117,17 @@ class Items:
         cells = {}
         for name in list(self.columns)[:_MAX_CELLS]:
             value = self.columns[name][row]
-            missing = value is None or (isinstance(value, float) and value != value)
-            cells[name] = "" if missing else str(value)[:MAX_SHOWN]
+            cells[name] = _shown_cell(value)
         return cells
+
+
+def _shown_cell(value: Any) -> str:
+    if value is None or value != value:
+        return ""
+    text = str(value)
+    if isinstance(value, float) and len(text) > _MAX_DIGITS:
+        return f"{value:.6g}"
+    return text[:MAX_SHOWN]
 
 
 def _check_finite(X: Array) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import ipaddress
 import json
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
@@ -13,9 +14,8 @@ from typing import Any
 from likewise._runtime.reading import check_readable
 from likewise._runtime.text import quote, quote_path
 
-__all__ = ["COOKIE", "Guard", "Tokens", "read_tokens"]
+__all__ = ["Guard", "Tokens", "cookie_name", "host_of", "read_tokens"]
 
-COOKIE = "likewise_token"
 MAX_BODY = 1_000_000
 _MIN_TOKEN = 16
 _HEADERS = {
@@ -32,6 +32,20 @@ _HEADERS = {
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
+
+
+def cookie_name(host: str) -> str:
+    """Return the name of the cookie for a Host: browsers share cookies between ports."""
+    port = host.rpartition(":")[2]
+    return f"likewise_token_{port}" if port.isdigit() else "likewise_token"
+
+
+def host_of(address: str, port: int) -> str:
+    """Return the Host of a server that is reached by a numeric address."""
+    found = ipaddress.ip_address(address.partition("%")[0])
+    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
+    found = mapped or found
+    return f"[{found}]:{port}" if found.version == 6 else f"{found}:{port}"
 
 
 class Tokens:
@@ -93,10 +107,17 @@ class Guard:
 
     The Host and, where a browser sends one, the Origin must be known, which stops pages of other
     sites; the body must be small. Every response forbids scripts, styles and frames of others.
+
+    Parameters
+    ----------
+    app : ASGI application
+    hosts : set of str
+        Hosts that are served. The numeric address by which a request has come is served as well:
+        no name of another site is one.
     """
 
-    def __init__(self, app: Any, hosts: set[str], origins: set[str]) -> None:
-        self._app, self._hosts, self._origins = app, hosts, origins
+    def __init__(self, app: Any, hosts: set[str]) -> None:
+        self._app, self._hosts = app, {host.lower() for host in hosts}
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -118,7 +139,7 @@ class Guard:
                 ]
             await send(message)
 
-        refused = self._refusal(headers)
+        refused = self._refusal(headers, self._hosts | _own_host(scope.get("server")))
         if refused is not None:
             await _respond(send_with_headers, *refused)
             return
@@ -134,12 +155,14 @@ class Guard:
 
         await self._app(scope, receive_limited, send_with_headers)
 
-    def _refusal(self, headers: Mapping[str, bytes]) -> tuple[int, str] | None:
+    @staticmethod
+    def _refusal(headers: Mapping[str, bytes], hosts: set[str]) -> tuple[int, str] | None:
         host = headers.get("host", b"").decode("latin-1").lower()
-        if host not in self._hosts:
+        if host not in hosts:
             return 421, "this host is not served here; --allow-host adds one."
-        origin = headers.get("origin")
-        if origin is not None and origin.decode("latin-1").lower() not in self._origins:
+        origin = headers.get("origin", b"").decode("latin-1").lower()
+        scheme, _, page_host = origin.partition("://")
+        if origin and (scheme not in ("http", "https") or page_host not in hosts):
             return 403, "requests from pages of other sites are refused."
         length = headers.get("content-length", b"0")
         if not length.isdigit() or int(length) > MAX_BODY:
@@ -147,6 +170,16 @@ class Guard:
         if headers.get("transfer-encoding") and "content-length" not in headers:
             return 411, "a Content-Length is needed."
         return None
+
+
+def _own_host(server: tuple[str, int | None] | None) -> set[str]:
+    """Return the Host of the address that a request has come to."""
+    if server is None or server[1] is None:
+        return set()
+    try:
+        return {host_of(server[0], server[1])}
+    except ValueError:  # a name, not an address
+        return set()
 
 
 async def _respond(send: Send, status: int, detail: str) -> None:

@@ -25,7 +25,7 @@ from likewise.live.events import Event
 from likewise.live.log import LogError, StorageFullError
 from likewise.live.report import report_html
 from likewise.live.scan import scan_rows
-from likewise.live.security import COOKIE, Guard, Tokens
+from likewise.live.security import Guard, Tokens, cookie_name
 from likewise.live.submission import RefusedError
 
 __all__ = ["create_app"]
@@ -57,7 +57,7 @@ def authenticate(request: Request, _: Annotated[Any, Depends(_bearer)]) -> str:
     """Return the annotator of a request: by header, or by cookie."""
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer":
-        token = request.cookies.get(COOKIE, "")
+        token = request.cookies.get(cookie_name(request.headers["host"]), "")
     annotator = request.app.state.tokens.annotator_of(token.strip())
     if annotator is None:
         raise HTTPException(
@@ -89,7 +89,8 @@ def create_app(
     tokens : dict
         From the names of annotators to their tokens.
     hosts : set of str
-        Values of the header Host that are served, such as "127.0.0.1:8765".
+        Values of the header Host that are served, such as "localhost:8765", besides the address
+        that a request has come to.
     docs : bool, default=False
         Whether ``/openapi.json`` is served. There is no page for it: the usual one loads scripts
         from another site.
@@ -113,9 +114,7 @@ def create_app(
     _add_judging(app)
     _add_metric(app)
     _add_page(app)
-    hosts = {host.lower() for host in hosts}
-    origins = {f"{scheme}://{host}" for host in hosts for scheme in ("http", "https")}
-    return Guard(app, hosts, origins)
+    return Guard(app, hosts)
 
 
 async def _refused(request: Request, error: Exception) -> JSONResponse:
@@ -266,7 +265,7 @@ def _add_page(app: FastAPI) -> None:
             raise HTTPException(401, "this token is not known.")
         response = Response(status_code=204)
         response.set_cookie(
-            COOKIE,
+            cookie_name(request.headers["host"]),
             given.token,
             httponly=True,
             samesite="strict",

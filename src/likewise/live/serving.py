@@ -9,19 +9,49 @@ from typing import Any
 
 from likewise.live.engine import Engine
 from likewise.live.log import require_extra
+from likewise.live.security import host_of
 
-__all__ = ["bind", "serve"]
+__all__ = ["addresses", "bind", "serve"]
 
 
 def bind(host: str, port: int) -> socket.socket:
     """Return a socket that listens, or raise an error that says why there is none."""
     try:
-        return socket.create_server((host, port), backlog=256)
+        family, _, _, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        both = family == socket.AF_INET6 and host == "::" and socket.has_dualstack_ipv6()
+        return socket.create_server(address[:2], family=family, backlog=256, dualstack_ipv6=both)
     except OSError as error:
         raise OSError(
             f"port {port} of {host} cannot be used ({error.strerror or error}): is something else "
             "running there? Give another --port; 0 takes any that is free."
         ) from None
+
+
+def addresses(listening: socket.socket) -> list[str]:
+    """Return the URLs by which a listening socket is reached, that of this machine first."""
+    host, port = listening.getsockname()[:2]
+    if not ipaddress.ip_address(host).is_unspecified:
+        return [f"http://{host_of(host, port)}"]
+    found = ["127.0.0.1", *_network_addresses(listening.family)]
+    return [f"http://{host_of(address, port)}" for address in found]
+
+
+def _network_addresses(family: socket.AddressFamily) -> list[str]:
+    """Return the address of this machine in its network, if it is in one."""
+    elsewhere = {socket.AF_INET: "192.0.2.1", socket.AF_INET6: "2001:db8::1"}
+    found = []
+    for kind in (socket.AF_INET, family):
+        with socket.socket(kind, socket.SOCK_DGRAM) as probe:
+            try:
+                probe.connect((elsewhere[kind], 9))  # sends nothing, but chooses an address
+            except OSError:
+                continue
+            address = probe.getsockname()[0]
+        if address not in found:
+            found.append(address)
+    return found
 
 
 def serve(
@@ -54,7 +84,8 @@ def serve(
     from likewise.live.service import create_app
 
     host, port = listening.getsockname()[:2]
-    names = {"127.0.0.1", "localhost", "[::1]"} if _is_loopback(host) else {host}
+    found = ipaddress.ip_address(host)
+    names = {"localhost"} if found.is_loopback or found.is_unspecified else set()
     hosts = {f"{name}:{port}" for name in names} | set(allowed_hosts)
     app = create_app(engine, tokens, hosts=hosts, docs=docs)
     # Requests have ids of items in them: nothing of the data is logged.
@@ -66,7 +97,3 @@ def serve(
         if started is not None:
             started()
         server.run(sockets=[listening])
-
-
-def _is_loopback(host: str) -> bool:
-    return ipaddress.ip_address(host).is_loopback

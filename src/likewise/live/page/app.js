@@ -1,16 +1,37 @@
 import { drawCurve } from "./curve.js";
-import { showPair } from "./pair.js";
+import { describe, showPair } from "./pair.js";
 
 const find = (id) => document.getElementById(id);
 const KEYS = { s: "same", d: "different", u: "unsure" };
 let pair = null;
 let busy = false;
-let waiting = null; // the judgement that is being sent, with its id, until it is on disk
 
-// A reload shows the same pair again; another tab gets another one.
-const tab = sessionStorage.getItem("tab") || crypto.randomUUID();
-sessionStorage.setItem("tab", tab);
-const made = JSON.parse(sessionStorage.getItem("made") || "[]"); // ids, for undo
+// A UUID; crypto.randomUUID is missing where the page is not loaded over https or from this machine.
+function newId() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (bytes[6] & 0x0f) | 0x40;
+  bytes[8] = (bytes[8] & 0x3f) | 0x80;
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
+// Taken out while the page is open: a reload finds what the page left behind and shows the same
+// pair again, but a duplicated tab, which gets a copy of the storage, becomes a tab of its own.
+function takeStored(name) {
+  const found = sessionStorage.getItem(name);
+  sessionStorage.removeItem(name);
+  return found;
+}
+const tab = takeStored("tab") || newId();
+const made = JSON.parse(takeStored("made") || "[]"); // ids of judgements, for undo
+addEventListener("pagehide", () => {
+  sessionStorage.setItem("tab", tab);
+  sessionStorage.setItem("made", JSON.stringify(made.slice(-1000)));
+});
+addEventListener("pageshow", (event) => {
+  if (event.persisted) location.reload(); // from the cache of the browser: the pair may be answered
+});
+let latest = null; // the last judgement in force, of any tab
 
 function say(text) {
   find("message").textContent = text;
@@ -20,7 +41,9 @@ async function ask(path, options = {}) {
   const response = await fetch(path, { credentials: "same-origin", ...options });
   if (response.status === 401) {
     signIn();
-    throw new Error("A token is needed.");
+    const error = new Error("A token is needed.");
+    error.status = 401;
+    throw error;
   }
   if (response.status === 204) return null;
   const answer = await response.json();
@@ -45,15 +68,19 @@ function signIn() {
 
 async function showNext() {
   pair = await ask(`next?tab=${encodeURIComponent(tab)}`);
-  if (pair.done) {
-    pair = null;
-    find("pair").hidden = true;
-    say("All pairs were judged.");
+  find("answers").hidden = false;
+  find("pair").hidden = pair.left === undefined;
+  if (pair.left !== undefined) {
+    showPair(pair, find("left"), find("right"));
+    find("announcement").textContent = describe(pair);
     return;
   }
-  showPair(pair, find("left"), find("right"));
-  find("pair").hidden = false;
-  find("answers").hidden = false;
+  say(
+    pair.done
+      ? "All pairs were judged."
+      : "All other pairs wait for an answer, in another tab or by another annotator.",
+  );
+  pair = null;
 }
 
 async function showProgress() {
@@ -61,6 +88,8 @@ async function showProgress() {
   find("progress").hidden = false;
   const all = progress.annotators > 1 ? ` (${progress.judgements} by all)` : "";
   find("count").textContent = `${progress.own_judgements} judged${all}`;
+  latest = progress.latest;
+  allowUndo();
   find("stop").textContent = progress.stop.message;
   find("figure").hidden = progress.curve.length < 2;
   if (progress.curve.length >= 2) drawCurve(find("curve"), find("curve-text"), progress.curve);
@@ -82,9 +111,8 @@ async function showProgress() {
   }
 }
 
-function remember() {
-  sessionStorage.setItem("made", JSON.stringify(made.slice(-1000)));
-  find("undo").disabled = made.length === 0;
+function allowUndo() {
+  find("undo").disabled = made.length === 0 && latest === null;
 }
 
 async function work(task) {
@@ -111,38 +139,47 @@ const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, mil
 // A judgement is sent with the same id until it is on disk: it is never counted twice.
 async function judge(answer) {
   if (pair === null) return;
-  waiting = { id: crypto.randomUUID(), left: pair.left.id, right: pair.right.id, answer };
+  const judgement = { id: newId(), left: pair.left.id, right: pair.right.id, answer };
+  let said = `You answered: ${answer}.`;
   for (let attempt = 0; ; attempt += 1) {
     try {
-      await send("judgements", waiting);
+      await send("judgements", judgement);
+      made.push(judgement.id);
       break;
     } catch (error) {
-      if (error.status === 409) break; // judged in another tab
+      if (error.status === 409) {
+        said = `“${answer}” was not stored: you had judged this pair elsewhere.`;
+        break;
+      }
       const lasting = error.status !== undefined && error.status !== 503 && error.status !== 507;
       if (lasting || attempt === 5) throw error;
       say("The judgement is not stored yet; trying again.");
       await pause(300 * 2 ** attempt);
     }
   }
-  made.push(waiting.id);
-  remember();
-  say(`You answered: ${answer}.`);
+  allowUndo();
+  say(said);
   await showNext();
   refresh();
 }
 
 async function undo() {
-  if (made.length === 0) return;
-  await send(`judgements/${made[made.length - 1]}`, undefined, "DELETE");
-  made.pop();
-  remember();
-  say("The last answer was undone.");
+  const id = made.pop() ?? (await ask("progress")).latest;
+  if (id === null) return;
+  try {
+    await send(`judgements/${id}?tab=${encodeURIComponent(tab)}`, undefined, "DELETE");
+  } catch (error) {
+    if (error.status === undefined || error.status >= 500 || error.status === 401) made.push(id);
+    throw error;
+  }
+  allowUndo();
+  say("The last answer was undone: judge the pair again.");
+  await showNext();
   refresh();
 }
 
 async function begin() {
   find("sign-in").hidden = true;
-  remember();
   await showNext();
   refresh();
 }
@@ -172,7 +209,11 @@ find("sign-in").addEventListener("submit", (event) => {
     await begin();
   });
 });
-setInterval(() => find("progress").hidden || refresh(), 5000);
+setInterval(() => {
+  if (find("progress").hidden) return;
+  refresh();
+  if (pair === null) work(showNext); // others may have answered, or let a pair go
+}, 5000);
 
 work(async () => {
   if (token) await send("session", { token });

@@ -1,7 +1,8 @@
 // Shows the two items of a pair. Everything is put in as text: nothing of the data is markup.
 
-function element(name, text, className) {
+function element(name, text, className, role) {
   const made = document.createElement(name);
+  if (role) made.setAttribute("role", role);
   if (text !== undefined) made.textContent = text;
   if (className) made.className = className;
   return made;
@@ -20,12 +21,13 @@ function showText(side) {
 }
 
 function showRow(side) {
-  const table = element("table");
+  // The roles stay where a narrow screen shows the cells below each other.
+  const table = element("table", undefined, undefined, "table");
   for (const cell of side.cells) {
-    const row = element("tr");
-    const head = element("th", cell.name);
+    const row = element("tr", undefined, undefined, "row");
+    const head = element("th", cell.name, undefined, "rowheader");
     head.scope = "row";
-    const value = element("td");
+    const value = element("td", undefined, undefined, "cell");
     marked(value, cell.text || "–", cell.differs);
     row.append(head, value);
     table.append(row);
@@ -41,6 +43,21 @@ function showImage(side, which) {
   });
   image.src = `image?item=${encodeURIComponent(side.id)}`;
   return [image];
+}
+
+const BRIEF = 120; // characters of an item that are announced
+
+function brief(side, kind) {
+  if (kind === "image") return side.id;
+  const parts = kind === "text" ? side.parts : side.cells;
+  const text = parts.map((part) => part.text).join(kind === "text" ? "" : ", ");
+  return text.length > BRIEF ? `${text.slice(0, BRIEF)} …` : text;
+}
+
+// For screen readers, when a new pair is shown.
+export function describe(pair) {
+  const [left, right] = [brief(pair.left, pair.kind), brief(pair.right, pair.kind)];
+  return `Next pair. First: ${left}. Second: ${right}.`;
 }
 
 export function showPair(pair, left, right) {
