@@ -17,7 +17,7 @@ LABELS = {
     **{
         f"{measure}_{name}": f"{measure} at {percent} %"
         for measure in ("uncovered", "bound", "broken", "refused")
-        for name, percent in (("01", "0.1"), ("1", "1"))
+        for name, percent in (("01", "0.1"), ("1", "1"), ("5", "5"))
     },
     "warm_s": "warm, s",
     "cold_s": "cold, s",

@@ -291,64 +291,6 @@ def pair_verdicts(threads):
     return claims
 
 
-def pair_bounds(threads, guarantee="approximate", grouped=True):
-    """Bounds at the true rates, and the thresholds that are chosen for these."""
-    import numpy as np
-
-    from likewise.statistics._rate_bounds import rate_bounds
-    from likewise.statistics._scored_pairs import ScoredPairs
-    from likewise.statistics._threshold_walk import walk_rate
-
-    def bounds(data):
-        pairs = data["pairs"]
-        units = data["unit"][pairs] if grouped else pairs
-        uppers, thresholds = [], []
-        for number, (kept, scores) in enumerate(zip(data["numbers"], data["scores"], strict=True)):
-            # All other scores are larger than any threshold.
-            distances = np.full(len(pairs), np.inf)
-            distances[kept] = scores
-            scored = ScoredPairs(distances, np.zeros(len(pairs), dtype=bool), units, 0, "items")
-            order = scored.different_pairs
-            n_errors = np.searchsorted(scores, data["cuts"], side="right")
-            found = rate_bounds(order.variances, len(pairs), n_errors, guarantee, number)
-            uppers.append(found.upper(0.95))
-            chosen = [
-                walk_rate(order, scored, rate, 0.95, guarantee, number) for rate in data["rates"]
-            ]
-            thresholds.append([np.nan if c is None else c.threshold for c in chosen])
-        return {"upper": np.array(uppers), "thresholds": np.array(thresholds)}
-
-    return bounds
-
-
-def promised_thresholds(threads):
-    """The threshold of each part of the data; NaN where none is promised."""
-    import numpy as np
-
-    from likewise import GuaranteeError
-    from likewise.statistics import choose_threshold
-
-    def choose(data):
-        groups = data["units"] if data["grouped"] else None
-        thresholds = []
-        for part in data["learned"]:
-            chosen = part[data["pairs"]].all(axis=1)
-            try:
-                found = choose_threshold(
-                    data["distances"][chosen],
-                    data["same"][chosen],
-                    f"fmr<={float(data['target'])}",
-                    items=data["pairs"][chosen],
-                    groups=groups,
-                ).threshold
-            except GuaranteeError:
-                found = np.nan
-            thresholds.append(found)
-        return {"thresholds": np.array(thresholds)}
-
-    return choose
-
-
 def adapted_maps(threads):
     """The map of each draw of judgements; all training rows are known."""
     import warnings
