@@ -7,6 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from judging import judgement, random_events, same_bits, toy_items, undo
+from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import cohen_kappa_score
 
 import likewise as lw
@@ -201,6 +202,24 @@ def test_start_models():
     M = start_model(X, rca).mahalanobis_matrix()
     truth = rca.mahalanobis_matrix()
     np.testing.assert_allclose(M / M[0, 0], truth / truth[0, 0], rtol=1e-4)
+    classifier = lw.PairClassifier(lw.RCA()).fit(X, Y)
+    started = start_model(X, classifier)
+    truth = classifier.metric_.mahalanobis_matrix()
+    factor = started.mahalanobis_matrix()[0, 0] / truth[0, 0]
+    np.testing.assert_allclose(started.mahalanobis_matrix(), factor * truth, rtol=1e-3, atol=1e-5)
+    # The pairs that the classifier accepts are those that the model accepts.
+    assert started.threshold_ == pytest.approx(classifier.threshold_ * factor**0.5, rel=1e-3)
+    plain = start_model(X, lw.PairClassifier().fit(X, Y)).mahalanobis_matrix()
+    np.testing.assert_allclose(plain / plain[0, 0], np.eye(5), atol=1e-5)
+    online = lw.PAMetric().partial_fit(X, Y)
+    frozen = lw.PairClassifier(FrozenEstimator(online)).fit(X, Y)
+    assert same_bits(start_model(X, frozen), online)
+    with pytest.raises(ValueError, match="of cosine distances, but only a linear metric"):
+        start_model(X, lw.PairClassifier("cosine").fit(X, Y))
+    adapter = lw.EmbeddingAdapter(normalize=True).fit(X, Y)
+    W = adapter.components_
+    M = start_model(X, adapter).mahalanobis_matrix()
+    np.testing.assert_allclose(M / np.trace(M), W.T @ W / np.trace(W.T @ W), rtol=1e-3, atol=1e-6)
     with pytest.raises(ValueError, match=r"the model has 4 features, but the vectors .* have 5"):
         start_model(X, lw.Euclidean().fit(X[:, :4]))
     with pytest.raises(ValueError, match="is a PLML, but only a linear metric can be learned on"):

@@ -11,11 +11,20 @@ import pytest
 import schemathesis
 from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, Phase, given, settings
-from judging import toy_items
+from judging import same_bits, toy_items
 from running_service import TOKENS, running, write_tokens
 
 import likewise as lw
-from likewise.live import Client, Engine, Items, ServiceError, bind, create_app, read_tokens
+from likewise.live import (
+    Client,
+    Engine,
+    Items,
+    ServiceError,
+    bind,
+    create_app,
+    read_tokens,
+    start_model,
+)
 from likewise.live.security import MAX_BODY, cookie_name, host_of
 
 ITEMS, Y = toy_items(80)
@@ -122,6 +131,33 @@ def test_distances_neighbours_and_vectors_are_those_of_the_model(http, tmp_path)
     distances[4] = np.inf
     assert near["items"] == [str(row) for row in np.argsort(distances)[:5]]
     assert http.post("/distance", json={"pairs": [["3", "none"]]}).status_code == 404
+
+
+def test_the_exported_model_has_the_promised_threshold_and_can_be_started_from(tmp_path):
+    items, y = toy_items(200, n_classes=3)
+    engine = Engine(items, str(tmp_path / "log.sqlite"), audit_share=0.6, target="fmr<=0.2", seed=0)
+    with engine:
+        for _ in range(400):
+            offer = engine.next("you")
+            same = y[int(offer.left)] == y[int(offer.right)]
+            engine.judge(offer.left, offer.right, "same" if same else "different", "you").result()
+        engine.writer.settle()
+        engine.evaluator.update(engine.view, now=True)
+        audit, promised = engine.evaluator.audit_pairs(), engine.evaluator.report["audit"]
+        app = create_app(engine, {"you": TOKENS["ann"]}, hosts={HOST})
+        client = TestClient(app, base_url=f"http://{HOST}")
+        content = client.get("/model", headers={"Authorization": f"Bearer {TOKENS['ann']}"}).content
+        learner = engine.view.learner
+    (tmp_path / "model.safetensors").write_bytes(content)
+    model = lw.load(tmp_path / "model.safetensors")
+    assert isinstance(model, lw.PairClassifier)
+    assert promised["promised"]
+    assert model.threshold_ == pytest.approx(promised["threshold"], rel=1e-4)
+    assert model.promise_.startswith(promised["promise"].split(". ")[0])
+    X, different = items.vectors, ~audit.same
+    distances = learner.pair_distance(X[audit.pairs[:, 0]], X[audit.pairs[:, 1]])
+    assert (distances[different] <= model.threshold_).mean() <= 0.2
+    assert same_bits(start_model(X, model), learner)
 
 
 def test_health_metrics_progress_and_exports(http):

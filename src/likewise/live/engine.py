@@ -19,6 +19,7 @@ from likewise._runtime.validation import between, check_parameters, one_of
 from likewise.live._agreement import Agreement, agreement
 from likewise.live.background import Background
 from likewise.live.events import ANSWERS, Answer, Event
+from likewise.live.exported import exported_model
 from likewise.live.fold import Fold
 from likewise.live.items import Items
 from likewise.live.ledger import Ledger
@@ -332,6 +333,16 @@ class Engine:
             "choice": self.choice,
             **self.evaluator.report,
         }
+
+    def model(self) -> Any:
+        """Return a copy of the present model, with the threshold that is promised if one is.
+
+        Returns
+        -------
+        PairClassifier or online metric learner
+        """
+        audit = self.evaluator.audit_pairs()
+        return exported_model(self.items.vectors, self.view, audit, self.target)
 
     @property
     def learning_failure(self) -> str | None:

@@ -228,9 +228,12 @@ def _add_metric(app: FastAPI) -> None:
         responses={200: {"content": {"application/octet-stream": {}}}},
     )
     def model(annotator: Annotator, engine: TheEngine) -> Response:
-        """Return the present model as a safetensors file, which `likewise.load` reads."""
+        """Return the present model as a safetensors file, which `likewise.load` reads.
+
+        It is a PairClassifier with the promised threshold, or a metric where none is promised.
+        """
         return _download(
-            _files.content_of(engine.view.learner), "application/octet-stream", "model.safetensors"
+            _files.content_of(engine.model()), "application/octet-stream", "model.safetensors"
         )
 
     @app.get("/health", response_model=schemas.Health)

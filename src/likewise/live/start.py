@@ -6,13 +6,16 @@ import copy
 from typing import Any
 
 import numpy as np
+from sklearn.frozen import FrozenEstimator
 
 from likewise._runtime.arrays import Array, FloatArray
+from likewise.adapter import EmbeddingAdapter
 from likewise.base.metric_learner import linear_components
 from likewise.constraints import Pairs
 from likewise.metric import row_norms
 from likewise.online import PAMetric
 from likewise.online._metric_learner import OnlineMetricLearner
+from likewise.pair_classifier import PairClassifier
 
 __all__ = ["start_model"]
 
@@ -34,7 +37,8 @@ def start_model(X: Array, model: Any = None, *, C: float = 0.3) -> OnlineMetricL
         Vectors of the items.
     model : fitted metric of this library, optional
         A linear metric to begin with. A `PAMetric` or `POLA` goes on learning, by its own
-        parameters.
+        parameters. A `PairClassifier` is its metric, with its threshold; an `EmbeddingAdapter` is
+        its map, without the scaling to length 1.
     C : float, default=0.3
         Aggressiveness of a new `PAMetric`.
 
@@ -51,11 +55,17 @@ def start_model(X: Array, model: Any = None, *, C: float = 0.3) -> OnlineMetricL
     >>> learner.n_events_
     0
     """
-    n_features = X.shape[1]
+    n_features, threshold = X.shape[1], None
+    if isinstance(model, PairClassifier):
+        threshold, model = model.threshold_, _metric_of(model)
     if isinstance(model, OnlineMetricLearner) and hasattr(model, "_state"):
         _check_features(model.n_features_in_, n_features)
         return copy.deepcopy(model)
-    components = np.eye(n_features) if model is None else linear_components(model)
+    components: Array | None = np.eye(n_features)
+    if isinstance(model, EmbeddingAdapter):
+        components = model.components_
+    elif model is not None:
+        components = linear_components(model)
     if components is None:
         raise ValueError(
             f"model is a {type(model).__name__}, but only a linear metric can be learned on."
@@ -66,11 +76,23 @@ def start_model(X: Array, model: Any = None, *, C: float = 0.3) -> OnlineMetricL
     scale = float(np.sqrt(_MEDIAN_SQDIST / np.median(sqdist)))
     factor = float(_MEDIAN_SQDIST / np.median(mapped))
     M = factor * (components.T @ components).astype(np.float64)
-    b = max(1.0, float(np.quantile(mapped, _SHARE_BELOW)) * factor)
+    accepted = np.quantile(mapped, _SHARE_BELOW) if threshold is None else threshold**2
+    b = max(1.0, float(accepted) * factor)
     learner = PAMetric(C=C, init=((M + M.T) / 2, b), scale=scale)
     nothing = Pairs(np.empty((0, 2), dtype=np.int64), np.empty(0, dtype=np.bool_))
     learner._learn_pairs(X[:1], nothing)  # so that it is fitted, and has a metric
     return learner
+
+
+def _metric_of(classifier: PairClassifier) -> Any:
+    """Return the metric that a classifier decides by, None for the Euclidean distance."""
+    if classifier._normalized:
+        raise ValueError(
+            "model is a PairClassifier of cosine distances, but only a linear metric can be "
+            "learned on: scale the vectors to length 1, and give no model."
+        )
+    metric = classifier.metric_
+    return metric.estimator if isinstance(metric, FrozenEstimator) else metric
 
 
 def _random_differences(X: Array) -> FloatArray:
