@@ -277,6 +277,34 @@ def test_the_map_is_exported(train):
     assert found.normalize
 
 
+@pytest.mark.parametrize("normalize", [True, False])
+def test_the_parts_of_an_explanation_add_up_to_the_distance(train, test, normalize):
+    X, y = train
+    adapter = lw.EmbeddingAdapter(normalize=normalize).fit(X, y)
+    assert adapter.chosen_ != "identity"
+    a, b = test[0][:2]
+    found = adapter.explain_pair(a, b)
+    expected = adapter.pair_distance(test[0][:1], test[0][1:2])[0]
+    assert found.distance == pytest.approx(expected)
+    for parts in (found.feature_contributions, found.direction_contributions):
+        assert parts.sum() == pytest.approx(expected**2)
+    images = adapter.transform(test[0][:2])
+    np.testing.assert_allclose(found.direction_contributions, (images[0] - images[1]) ** 2)
+    if normalize:
+        with pytest.raises(ValueError, match=r"threshold=1.0 is not allowed: explain_pair needs None"):
+            adapter.explain_pair(a, b, threshold=1.0)
+    else:
+        factors = adapter.explain_pair(a, b, threshold=1.1 * expected).factors
+        moved = b + (a - b) * np.where(np.arange(D) == 0, factors[0], 1)
+        assert adapter.pair_distance(b[None], moved[None])[0] == pytest.approx(1.1 * expected)
+
+
+def test_queries_alone_cannot_be_explained(train, pairs):
+    adapter = lw.EmbeddingAdapter(side="query").fit_pairs(train[0], *pairs)
+    with pytest.raises(AttributeError, match="side='query' maps only one of two rows, but"):
+        adapter.explain_pair(*train[0][:2])
+
+
 def test_pairs_are_decided_on_top(train, test):
     adapter = lw.EmbeddingAdapter().fit(train[0][:500], train[1][:500], unlabelled=train[0][500:])
     from sklearn.frozen import FrozenEstimator

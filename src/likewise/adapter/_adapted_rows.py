@@ -18,9 +18,17 @@ from likewise._runtime.blocks.lazy_rows import (
 from likewise._runtime.invariants import require_array
 from likewise._runtime.sklearn_bases import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from likewise._runtime.tensors import as_given, is_tensor, require_same_device
-from likewise._runtime.validation import TableLike, check_rows
+from likewise._runtime.validation import (
+    TableLike,
+    check_parameters,
+    check_rows,
+    either,
+    non_negative,
+    none,
+)
 from likewise.adapter._candidate import Side
-from likewise.base import AffineMap, Learner
+from likewise.base import AffineMap, Learner, PairExplanation
+from likewise.base.pair_explanation import check_row, explain_difference, explained_names
 from likewise.metric import row_norms
 
 
@@ -77,6 +85,43 @@ class AdaptedRows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
             tensors on one device.
         """
         return compare_lazily(self, self._pair_distance_block, A, B)
+
+    def explain_pair(
+        self, a: TableLike, b: TableLike, *, threshold: float | None = None
+    ) -> PairExplanation:
+        """Split the squared distance of two rows over the directions of the map and the features.
+
+        Where images are scaled to length 1, so are the rows before their difference is taken: by
+        the lengths of their images. With ``side="query"`` the two rows are mapped differently, and
+        an error is raised.
+
+        Parameters
+        ----------
+        a, b : array-like of shape (n_features,), or a table of one row
+            The two rows.
+        threshold : float, optional
+            Distance up to which rows count as *same*. Not with images of length 1: a change of one
+            feature changes the lengths, too.
+
+        Returns
+        -------
+        PairExplanation
+        """
+        check_is_fitted(self)
+        if self.side == "query":
+            raise AttributeError(
+                "side='query' maps only one of two rows, but explain_pair needs a map of both."
+            )
+        rule = none() if self.normalize_ else either(none(), non_negative())
+        check_parameters("explain_pair", {"threshold": threshold}, {"threshold": rule})
+        rows = np.stack([check_row(a, "a", self._check_new), check_row(b, "b", self._check_new)])
+        if self.normalize_:
+            rows -= self.mean_
+            lengths = row_norms(rows @ self.components_.T)
+            rows /= np.where(lengths > 0, lengths, 1)[:, None]
+        return explain_difference(
+            self.components_, rows[0] - rows[1], explained_names(self), threshold
+        )
 
     def _transform_block(self, X: TableLike) -> Any:
         return as_given(self._map(self._check_new(X, "X")), X)

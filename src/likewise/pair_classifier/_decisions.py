@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from likewise._numerics.centring import centred
@@ -21,8 +22,8 @@ from likewise._runtime.validation import (
     encode_labels,
     strictly_between,
 )
-from likewise.base import Learner, PairExplanation
-from likewise.base.metric_learner import linear_components, transform_centred
+from likewise.base import AffineMap, Learner, PairExplanation
+from likewise.base.metric_learner import transform_centred
 from likewise.base.pair_explanation import check_row, explain_difference, explained_names
 from likewise.constraints import Pairs, as_pairs
 from likewise.metric import row_norms
@@ -141,8 +142,8 @@ class PairDecisions(Learner):
     def explain_pair(self, a: TableLike, b: TableLike) -> PairExplanation:
         """Split the squared distance of two rows over directions and features.
 
-        Only the Euclidean distance and linear metrics of this library can be explained; others
-        raise an error.
+        Only the Euclidean distance and linear metrics of this library, alone or after affine steps
+        of a pipeline, can be explained; others raise an error.
 
         Parameters
         ----------
@@ -226,16 +227,20 @@ class PairDecisions(Learner):
         return np.asarray(check_rows(self, X, reset=False, name=name))
 
     def _components(self) -> Array:
-        """Return L of a linear metric, or raise an AttributeError."""
+        """Return the matrix of an affine metric, or raise an AttributeError."""
         if self.metric_ is None and not self._normalized:
             return np.eye(self.n_features_in_)
-        components = None if self._normalized else linear_components(self.metric_)
-        if components is None:
+        frozen = isinstance(self.metric_, FrozenEstimator)
+        try:
+            found = AffineMap.from_model(self.metric_.estimator if frozen else self.metric_)
+        except ValueError:
+            found = None
+        if found is None or found.normalize:
             raise AttributeError(
                 f"metric={quote(self.metric)} is not a linear metric of likewise, but explain_pair "
-                "needs one, or the Euclidean distance."
+                "needs one, a pipeline of affine steps that ends in one, or the Euclidean distance."
             )
-        return components
+        return found.W
 
     def _map(self, X: Array) -> Array:
         """Map rows to where the Euclidean distance is that of the metric."""
