@@ -11,6 +11,7 @@ from likewise.adapter._directions import scaled
 
 _RIDGE = 1.0  # in units of the mean diagonal of the Gram matrix
 _DENSE_PRODUCTS = 4000  # up to so many, the system is solved by a Cholesky factorisation
+_GRAM_ROWS = 256
 _CG_TOLERANCE = 1e-4
 _CG_STEPS = 200
 
@@ -68,10 +69,11 @@ def _solve(
     diagonal = (_squares(first) * _squares(second) + _products(first, second) ** 2) / 2
     penalty = _RIDGE * float(diagonal.mean()) / weights
     if len(residuals) <= _DENSE_PRODUCTS:
-        crossed = first @ second.T
-        K = ((first @ first.T) * (second @ second.T) + crossed * crossed.T) / 2
+        K = _gram(first, second)
         K[np.diag_indices(len(K))] += penalty
-        return np.asarray(cho_solve(cho_factor(K, lower=True), residuals))
+        # Its transpose, which is K, has the memory layout that is factorised in place.
+        factor = cho_factor(K.T, lower=True, overwrite_a=True)
+        return np.asarray(cho_solve(factor, residuals))
 
     def multiply(alpha: FloatArray) -> FloatArray:
         form = (first * alpha.ravel()[:, None]).T @ second
@@ -82,6 +84,17 @@ def _solve(
     inverse = LinearOperator((n, n), matvec=lambda v: v.ravel() / (diagonal + penalty))
     solution, _ = cg(operator, residuals, rtol=_CG_TOLERANCE, maxiter=_CG_STEPS, M=inverse)
     return np.asarray(solution)
+
+
+def _gram(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return K, of which only blocks of rows are in memory more than once."""
+    K = np.empty((len(first), len(first)))
+    for start in range(0, len(K), _GRAM_ROWS):
+        part = slice(start, start + _GRAM_ROWS)
+        K[part] = (first[part] @ first.T) * (second[part] @ second.T)
+        K[part] += (first[part] @ second.T) * (second[part] @ first.T)
+    K /= 2
+    return K
 
 
 def _products(A: FloatArray, B: FloatArray) -> FloatArray:

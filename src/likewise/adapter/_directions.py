@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from scipy.linalg import cholesky, solve_triangular, svd
 
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
-from likewise.adapter._lengths import lengths_of
+from likewise.adapter._lengths import blocks, lengths_of
 
 # Of the covariance within classes towards a multiple of the identity. From labelled rows alone it
 # is estimated badly; from all rows well. Both values are near the best on text and on images.
@@ -107,14 +107,13 @@ def _between_all(
 
 
 class _Space:
-    """Rows under the metric ``I / s + 2 FᵀF``, compared by cosine."""
+    """Rows under the metric ``M = I / s + 2 FᵀF``, compared by cosine."""
 
     def __init__(self, rows: Array, F: FloatArray, covariance: FloatArray) -> None:
         self.rows = rows
         self.F = F.astype(rows.dtype)
         self.scale = float(np.trace(covariance))
-        self.mapped = rows @ self.F.T
-        lengths = self._lengths(rows, self.mapped)
+        lengths = self._lengths(rows)
         self.inverse_lengths = 1 / np.where(lengths > 0, lengths, 1)
 
     def means(self, codes: IndexArray, n_classes: int, n_used: int) -> Array:
@@ -125,15 +124,16 @@ class _Space:
 
     def closest(self, centres: Array) -> IndexArray:
         """Return the centre of largest cosine for each row."""
-        mapped = centres @ self.F.T
-        lengths = self._lengths(centres, mapped)
-        products = self.rows @ (centres.T / self.scale)
-        products += self.mapped @ (_ASSIGNMENT_WEIGHT * mapped.T)
-        products *= 1 / np.where(lengths > 0, lengths, 1)
-        return np.asarray(products.argmax(axis=1))
+        lengths = self._lengths(centres)
+        # Mc, so that images of all rows need not be in memory.
+        mapped = centres / self.scale + _ASSIGNMENT_WEIGHT * (centres @ self.F.T) @ self.F
+        mapped /= np.where(lengths > 0, lengths, 1)[:, None]
+        return np.concatenate([(rows @ mapped.T).argmax(axis=1) for rows in blocks(self.rows)])
 
-    def _lengths(self, rows: Array, mapped: Array) -> Array:
-        squares = lengths_of(rows) ** 2 / self.scale + _ASSIGNMENT_WEIGHT * lengths_of(mapped) ** 2
+    def _lengths(self, rows: Array) -> Array:
+        """Return √(xᵀMx) of each row."""
+        of_images = np.concatenate([lengths_of(block @ self.F.T) for block in blocks(rows)])
+        squares = lengths_of(rows) ** 2 / self.scale + _ASSIGNMENT_WEIGHT * of_images**2
         return np.asarray(np.sqrt(squares))
 
 

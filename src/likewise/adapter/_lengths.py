@@ -1,23 +1,30 @@
-"""Lengths of rows, and rows of length 1."""
+"""Lengths of rows, and rows of length 1, in blocks: without a copy of all rows."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 
 from likewise._runtime.arrays import Array
 from likewise.metric import row_norms
 
-_BLOCK_ROWS = 4096
+BLOCK_ROWS = 4096
 # Relative spread of lengths up to which rows count as normalised. Rounding to one byte changes
 # the length of a row by up to 2 %.
 _EQUAL_LENGTHS = 0.01
 _EQUAL_LENGTHS_ROUNDED = 0.05
 
 
+def blocks(rows: Array) -> Iterator[Array]:
+    """Yield consecutive parts of the rows; one that is empty if they are none."""
+    for start in range(0, max(len(rows), 1), BLOCK_ROWS):
+        yield rows[start : start + BLOCK_ROWS]
+
+
 def lengths_of(rows: Array) -> Array:
-    """Return the lengths of rows, without a copy of all of them."""
-    parts = [row_norms(rows[i : i + _BLOCK_ROWS]) for i in range(0, len(rows), _BLOCK_ROWS)]
-    return np.concatenate(parts) if parts else np.empty(0, dtype=rows.dtype)
+    """Return the lengths of rows."""
+    return np.concatenate([row_norms(block) for block in blocks(rows)])
 
 
 def unit_rows(rows: Array) -> Array:
@@ -39,5 +46,4 @@ def are_normalized(rows: Array) -> bool:
 
 
 def _are_whole(rows: Array) -> bool:
-    blocks = (rows[i : i + _BLOCK_ROWS] for i in range(0, len(rows), _BLOCK_ROWS))
-    return all(bool((block == np.rint(block)).all()) for block in blocks)
+    return all(bool((block == np.rint(block)).all()) for block in blocks(rows))

@@ -15,7 +15,7 @@ from likewise.adapter._evidence import Evidence, Key, no_evidence
 from likewise.adapter._items import without_items
 from likewise.adapter._learned import learned_directions
 from likewise.adapter._lengths import unit_rows
-from likewise.adapter._rows import PRODUCTS_PER_WEIGHT, CentredRows, RowPool, with_clusters
+from likewise.adapter._rows import PRODUCTS_PER_WEIGHT, RowPool, with_clusters
 from likewise.constraints import Pairs
 from likewise.statistics import auc_test, place_pairs
 from likewise.statistics.dyadic import codes_of_pairs
@@ -63,9 +63,8 @@ class JudgedPairs:
 
     def learn(self, pool: RowPool, n_jobs: int | None) -> list[Candidate]:
         """Return the maps that are learned from all pairs."""
-        kept = self.judged
-        centred = pool.centred(kept, n_jobs, everything=True)
-        return self._candidates(self.pairs, kept, centred, pool, np.random.default_rng(0))
+        rng = np.random.default_rng(0)
+        return self._candidates(self.pairs, self.judged, pool, rng, n_jobs, everything=True)
 
     def evidence(
         self, pool: RowPool, similarity: Similarity, rng: np.random.Generator, n_jobs: int | None
@@ -76,8 +75,7 @@ class JudgedPairs:
         distances: list[dict[Key, FloatArray]] = []
         for train, test in self._splits(rng):
             kept = without_items(self.judged, self.items, index[test])
-            centred = pool.centred(kept, n_jobs, everything=False)
-            learned = self._candidates(self._some(train), kept, centred, pool, rng)
+            learned = self._candidates(self._some(train), kept, pool, rng, n_jobs, everything=False)
             first, second = (pool.X[index[test, j]] for j in (0, 1))
             tested.append(test)
             distances.append(
@@ -109,10 +107,13 @@ class JudgedPairs:
         self,
         pairs: Pairs,
         kept: IndexArray,
-        centred: CentredRows,
         pool: RowPool,
         rng: np.random.Generator,
+        n_jobs: int | None,
+        *,
+        everything: bool,
     ) -> list[Candidate]:
+        centred = pool.centred(kept, n_jobs, everything=everything)
         index, same = np.searchsorted(kept, pairs.index), pairs.same
         rows = unit_rows(centred.rows[: len(kept)].astype(np.float64))
         # Both kinds count alike, however many there are of each.

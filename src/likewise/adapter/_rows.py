@@ -10,6 +10,7 @@ from likewise._numerics.products import product_over_rows
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise.adapter._candidate import Candidate
 from likewise.adapter._directions import cluster_discriminants
+from likewise.adapter._lengths import BLOCK_ROWS
 
 # Directions count from a tenth to three times as much as the embedding as it is. Clusters need not
 # be classes: they count no more than the embedding.
@@ -73,14 +74,11 @@ class RowPool:
         left[judged] = False
         self._left = np.flatnonzero(left)
         self._unlabelled = X[:0] if unlabelled is None else unlabelled
-        n = len(self._left) + len(self._unlabelled)
-        chosen = np.arange(n)
+        n = self.n_others
+        # As numbers of other rows: a copy of the rows would be half of X where X has twice as many.
+        self._sample = np.arange(n)
         if n > _MAX_OTHERS:
-            chosen = np.sort(rng.choice(n, _MAX_OTHERS, replace=False))
-        split = np.searchsorted(chosen, len(self._left))
-        self.sample = np.concatenate(
-            [X[self._left[chosen[:split]]], self._unlabelled[chosen[split:] - len(self._left)]]
-        )
+            self._sample = np.sort(rng.choice(n, _MAX_OTHERS, replace=False))
 
     @property
     def n_others(self) -> int:
@@ -89,15 +87,13 @@ class RowPool:
 
     def centred(self, kept: IndexArray, n_jobs: int | None, *, everything: bool) -> CentredRows:
         """Return the rows `kept` of X and the others, or a sample of them, less their mean."""
-        n_others = self.n_others if everything else len(self.sample)
-        rows = np.empty((len(kept) + n_others, self.X.shape[1]), dtype=self.X.dtype)
-        np.take(self.X, kept, axis=0, out=rows[: len(kept)], mode="clip")
-        if everything:  # gathered in place, and without the buffer of mode="raise": one copy
-            end = len(kept) + len(self._left)
-            np.take(self.X, self._left, axis=0, out=rows[len(kept) : end], mode="clip")
-            rows[end:] = self._unlabelled
-        else:
-            rows[len(kept) :] = self.sample
+        others = np.arange(self.n_others) if everything else self._sample
+        rows = np.empty((len(kept) + len(others), self.X.shape[1]), dtype=self.X.dtype)
+        n_left = int(np.searchsorted(others, len(self._left)))
+        end = len(kept) + n_left
+        _gather(self.X, kept, rows[: len(kept)])
+        _gather(self.X, self._left[others[:n_left]], rows[len(kept) : end])
+        _gather(self._unlabelled, others[n_left:] - len(self._left), rows[end:])
         mean = rows.mean(axis=0, dtype=np.float64)
         rows -= mean.astype(rows.dtype)
         covariance = product_over_rows(rows, rows, n_jobs) / len(rows)
@@ -105,12 +101,24 @@ class RowPool:
 
     def reference(self, kept: IndexArray, rng: np.random.Generator) -> Array:
         """Return rows that stand for what a query is compared with."""
-        n = len(kept) + len(self.sample)
+        n = len(kept) + len(self._sample)
         chosen = rng.permutation(n)[:_MAX_REFERENCE]
         of_kept = chosen < len(kept)
-        return np.concatenate(
-            [self.X[kept[chosen[of_kept]]], self.sample[chosen[~of_kept] - len(kept)]]
-        )
+        others = self._sample[chosen[~of_kept] - len(kept)]
+        of_left = others < len(self._left)
+        found = np.empty((len(chosen), self.X.shape[1]), dtype=self.X.dtype)
+        n_kept = int(of_kept.sum())
+        found[:n_kept] = self.X[kept[chosen[of_kept]]]
+        found[n_kept:][of_left] = self.X[self._left[others[of_left]]]
+        found[n_kept:][~of_left] = self._unlabelled[others[~of_left] - len(self._left)]
+        return found
+
+
+def _gather(source: Array, numbers: IndexArray, out: Array) -> None:
+    """Copy rows of any memory layout, without a second copy of all of them."""
+    for start in range(0, len(numbers), BLOCK_ROWS):
+        part = slice(start, start + BLOCK_ROWS)
+        out[part] = source[numbers[part]]
 
 
 def with_clusters(

@@ -15,7 +15,7 @@ from likewise.adapter._evidence import Evidence, Key, no_evidence
 from likewise.adapter._items import without_items
 from likewise.adapter._learned import learned_directions
 from likewise.adapter._lengths import unit_rows
-from likewise.adapter._rows import PRODUCTS_PER_WEIGHT, CentredRows, RowPool, with_clusters
+from likewise.adapter._rows import PRODUCTS_PER_WEIGHT, RowPool, with_clusters
 from likewise.constraints import Triplets
 from likewise.statistics.pair_split import assign_units
 
@@ -85,9 +85,8 @@ class JudgedTriplets:
 
     def learn(self, pool: RowPool, n_jobs: int | None) -> list[Candidate]:
         """Return the maps that are learned from all triplets."""
-        kept = self.judged
-        centred = pool.centred(kept, n_jobs, everything=True)
-        return self._candidates(kept, centred, pool, np.random.default_rng(0))
+        rng = np.random.default_rng(0)
+        return self._candidates(self.judged, pool, rng, n_jobs, everything=True)
 
     def evidence(
         self, pool: RowPool, similarity: Similarity, rng: np.random.Generator, n_jobs: int | None
@@ -100,8 +99,7 @@ class JudgedTriplets:
             part = self._some(np.flatnonzero(train))
             kept = without_items(self.judged, self.items, index[test])
             kept = np.union1d(kept, part.judged)
-            centred = pool.centred(kept, n_jobs, everything=False)
-            learned = part._candidates(kept, centred, pool, rng)
+            learned = part._candidates(kept, pool, rng, n_jobs, everything=False)
             anchor, positive, negative = (pool.X[index[test, j]] for j in range(3))
             n_tested[test] += 1
             for c in [Candidate.identity(pool.X.shape[1]), *learned]:
@@ -136,10 +134,13 @@ class JudgedTriplets:
     def _candidates(
         self,
         kept: IndexArray,
-        centred: CentredRows,
         pool: RowPool,
         rng: np.random.Generator,
+        n_jobs: int | None,
+        *,
+        everything: bool,
     ) -> list[Candidate]:
+        centred = pool.centred(kept, n_jobs, everything=everything)
         index = np.searchsorted(kept, self.triplets.index)
         rows = unit_rows(centred.rows[: len(kept)].astype(np.float64))
         anchor, positive, negative = (rows[index[:, j]] for j in range(3))
