@@ -1,5 +1,6 @@
 # make demo      install into .venv and compare metrics on handwritten digits
 # make test      everything that CI checks, on the compiled loops
+# make slow      the tests that take minutes, such as 200 kills of a process that judges
 # make twins     the loops and the contract on their NumPy twins
 # make minimums  the tests on Python 3.11 with the lowest versions that pyproject.toml allows
 # make fuzz      hostile files, numbers, kills, interrupts, threads and forks: a few minutes
@@ -22,7 +23,7 @@ ifneq ($(wildcard ../shared/data),)
 export LIKEWISE_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test lint types layers tests twins fuzz bench docs dist completeness minimums sanitize clean check-tools
+.PHONY: demo test lint types layers tests slow twins fuzz bench docs dist completeness minimums sanitize clean check-tools
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.demo
@@ -43,6 +44,9 @@ layers: $(VENV)/.test
 # Where the compiled loops cannot be imported the tests fail: they do not fall back to NumPy.
 tests: $(VENV)/.test
 	LIKEWISE_LOOPS=native $(PYTEST)
+
+slow: $(VENV)/.test
+	LIKEWISE_LOOPS=native $(BIN)/python -m pytest -q -n 2 --dist loadgroup -m slow
 
 # The loops, what is built on them and our part of the contract without compiled code.
 twins: $(VENV)/.test
