@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.adapter_data import adapter_datasets
+from benchmarks.adapter_data import adapter_datasets, timed_datasets
 from likewise.datasets import deskew
 from likewise.datasets import load as load_dataset
 
@@ -199,6 +199,7 @@ DATASETS: dict[str, tuple[int, Callable[[], Rows]]] = {
     "er-dblp-acm-half": (256, partial(judged_pairs, "er_dblp_acm", 2340)),
     "er-dblp-acm-three-quarters": (256, partial(judged_pairs, "er_dblp_acm", 3510)),
     **adapter_datasets(),
+    **timed_datasets(),
     **{
         f"judged-{kind}{ending}": (d, partial(judged_items, name, wrong_percent))
         for kind, d, name in (("faces", 4096, "olivetti"), ("texts", 384, "20news_minilm"))

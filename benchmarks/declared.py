@@ -2,6 +2,7 @@
 
 from benchmarks import (
     adapter,
+    adapter_time,
     classifier_streams,
     closed_form,
     convex,
@@ -24,6 +25,7 @@ from benchmarks import (
 
 __all__ = [
     "adapter",
+    "adapter_time",
     "classifier_streams",
     "closed_form",
     "convex",

@@ -291,6 +291,21 @@ def pair_verdicts(threads):
     return claims
 
 
+def adapter(threads):
+    """One fit to labels and unlabelled rows, or to pairs."""
+    import likewise as lw
+
+    def adapt(data):
+        fitted = lw.EmbeddingAdapter(n_jobs=threads)
+        if "pairs" in data:
+            fitted.fit_pairs(data["X"], data["pairs"], data["said"])
+        else:
+            fitted.fit(data["X"], data["said"], unlabelled=data["unlabelled"])
+        return {"W": fitted.components_}
+
+    return adapt
+
+
 def adapted_maps(threads):
     """The map of each draw of judgements; all training rows are known."""
     import warnings
