@@ -104,7 +104,7 @@ def test_every_command_has_a_section_with_example_and_options(command):
     assert documented == {option.opts[-1] for option in options}
     for option in options:
         if option.default and not option.is_flag and isinstance(option.default, int):
-            about = section.split(f".. option:: {option.opts[-1]}")[1].split(".. option::")[0]
+            about = section.split(f".. option:: {option.opts[-1]} ")[1].split(".. option::")[0]
             assert str(option.default) in about, f"the default of {option.opts[-1]}"
 
 

@@ -158,7 +158,7 @@ def test_a_folder_or_file_without_suffix(tmp_path, monkeypatch):
     assert "found no suffix; or say (--format) what it is" in complaint(run("flowers"))
     (tmp_path / "iris").mkdir()
     assert run("iris", "--methods", "Euclidean").exit_code == 0
-    assert complaint(run("dat")) == "there is no data set 'dat'; likewise info lists all names"
+    assert complaint(run("dat")) == "there is no data set 'dat'; likewise datasets lists all names"
 
 
 def test_copies_of_rows(csv):

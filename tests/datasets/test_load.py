@@ -139,7 +139,7 @@ def test_a_small_file_cannot_claim_a_terabyte(folder):
 def test_an_unknown_name_gets_close_matches(folder):
     with pytest.raises(ValueError, match="there is no data set 'digit'; did you mean digits"):
         load("digit")
-    with pytest.raises(ValueError, match="likewise info lists all names"):
+    with pytest.raises(ValueError, match="likewise datasets lists all names"):
         load("qqqqqqqq")
 
 

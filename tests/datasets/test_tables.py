@@ -84,8 +84,8 @@ def test_npz_and_npy(tmp_path):
         ("a,b\n1,2\n", "zzz", "has no column 'zzz': a, b"),
         ("a,b,y\n1,red,0\n2,4,1\n", None, "column 'b' .* must hold numbers, found 'red' in row 1"),
         ("a,y\n1,0\n2,\n", None, "label column 'y' .* has 1 empty cell, the first in row 2"),
-        ('a,y\n1,0\n2,"', None, "cannot be read as csv: "),
-        ("a,y\n1,0\n2,3,4,5\n", None, "cannot be read as csv: "),
+        ('a,y\n1,0\n2,"', None, "cannot be read as csv: EOF inside string"),
+        ("a,y\n1,0\n2,3,4,5\n", None, "as csv: line 3 has 4 cells, but there are 2 columns$"),
         ("5.1,3.5,rose\n4.9,3.0,lily\n", None, "rose; its first line seems to be data"),
         ("5.1,3.5,rose\n4.9,3.0,lily\n", "kind", "rose; its first line seems to be data"),
         ("0,1,2\n4.9,3.0,lily\n", None, "is the label: 0, 1, 2$"),
@@ -98,6 +98,18 @@ def test_bad_csv(tmp_path, content, label, sentence):
     with pytest.raises(ValueError, match=sentence) as raised:
         read_table(path, label)
     assert "\n" not in str(raised.value)
+
+
+def test_na_is_a_word_if_asked_for(tmp_path):
+    path = tmp_path / "countries.csv"
+    path.write_text("size,code,y\n1,NA,NA\n2,FR,None\n,,null\n")
+    table = read_columns(path, "y", keep_na=True)
+    assert table.y.tolist() == ["NA", "None", "null"]
+    assert table.columns["code"].tolist() == ["NA", "FR", None]
+    np.testing.assert_array_equal(table.columns["size"], [1, 2, np.nan])
+    assert read_columns(path).columns["code"].tolist() == [None, "FR", None]
+    with pytest.raises(ValueError, match=r"3 empty cells.* words \(--keep-na\)"):
+        read_columns(path, "y")
 
 
 @pytest.mark.parametrize(
@@ -184,7 +196,7 @@ def test_format_instead_of_a_suffix(tmp_path):
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        ("a,b,y\n1,2,0\n3\n4,5,1\n", "line 3 has 1 cells, but there are 3 columns"),
+        ("a,b,y\n1,2,0\n3\n4,5,1\n", "line 3 has 1 cell, but there are 3 columns"),
         ('a,b,y\n"1\n",2,0\n3,4\n', "line 4 has 2 cells, but there are 3 columns"),
         ("a,y\n1,2,0\n3,4,1\n", "rows have more cells than its first line has names"),
     ],

@@ -152,6 +152,12 @@ def test_dates_are_words():
             r"column 'a' of X has 3 different words \('x', 'y', 'z'\), but at most "
             "max_categories=2",
         ),
+        (
+            {"encode": True, "max_categories": 2},
+            {"a": ["x", "y", "z", "z"], "b": ["x", "x", "y", "y"], "c": list("klmn")},
+            r"columns 'a' and 'c' of X have 3 and 4 different words \('x', 'y', 'z'\), but at most "
+            r"max_categories=2 are encoded: .* \(--id\), .* \(--drop, or --text",
+        ),
         ({}, {}, r"0 feature\(s\)"),
         ({}, {"a": []}, r"0 sample\(s\)"),
         ({}, {"a": [1], "b": [1, 2]}, "columns of different lengths"),

@@ -70,7 +70,7 @@ def compare(
       likewise compare digits
       likewise compare flowers.csv --label species --methods Euclidean,FDA --json result.json
       likewise compare words.csv --label word --groups speaker --drop id
-      likewise compare shop.csv --label brand --encode --impute
+      likewise compare shop.csv --label brand --drop title --encode --impute
       likewise compare products.csv --pairs judged.csv --id product
     """
     check_writable(json_file)

@@ -36,6 +36,7 @@ def read_data(
     drop: Sequence[str] = (),
     labelled: bool | None = True,
     empty_labels: bool = False,
+    keep_na: bool = False,
     format: str | None = None,
 ) -> Data:
     """Return the data set called `data`, or the table in the file `data`; ``-`` is stdin.
@@ -45,7 +46,7 @@ def read_data(
     path = Path(data)
     columns: dict[str, Any] = {"label": label, "groups": groups, "ids": ids}
     columns |= {"drop": drop, "labelled": labelled, "format": format}
-    columns["empty_labels"] = empty_labels
+    columns |= {"empty_labels": empty_labels, "keep_na": keep_na}
     if data == "-":
         with overall_progress("reading stdin"):
             return Data("stdin", read_columns(sys.stdin.buffer, **columns), None)

@@ -24,7 +24,7 @@ from likewise.tables import TableModel
 @click.argument("data")
 @option.options(
     *table_options,
-    click.option("--method", required=True, metavar="NAME", help="See likewise info --methods."),
+    click.option("--method", metavar="NAME", help="See likewise info --methods.  [required]"),
     click.option(
         "--set", "settings", metavar="KEY=VALUE", multiple=True, help="A parameter of the method."
     ),
@@ -41,7 +41,7 @@ from likewise.tables import TableModel
     option.json_option,
 )
 def fit(
-    method: str,
+    method: str | None,
     settings: tuple[str, ...],
     target: str | None,
     time_limit: float | None,
@@ -65,6 +65,11 @@ def fit(
     """
     check_writable(output)
     check_writable(json_file)
+    if method is None:
+        raise ValueError(
+            "Missing option '--method': likewise info --methods lists the names, and likewise "
+            "compare says which method suits the data."
+        )
     learner = learner_for(method, option.settings_of(settings), target, seed)
     table = Table(**given)
     if table.groups is not None and target is None:

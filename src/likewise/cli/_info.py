@@ -19,12 +19,14 @@ from likewise.methods import METHODS
 @click.option("--label", metavar="COLUMN", help="The column with the labels, in a data file.")
 @click.option("--methods", is_flag=True, help="List the methods and what each learns from.")
 @option.format_option
+@option.keep_na_option
 @option.json_option
 def info(
     model_or_data: str | None,
     label: str | None,
     methods: bool,
     format: str | None,
+    keep_na: bool,
     json_file: Path | None,
 ) -> None:
     """Describe a model, data, or this installation.
@@ -57,7 +59,7 @@ def info(
     elif model_or_data.endswith(".safetensors"):
         facts = _files.describe(model_or_data)
     else:
-        found = read_data(model_or_data, label, labelled=None, format=format)
+        found = read_data(model_or_data, label, labelled=None, keep_na=keep_na, format=format)
         dataset = found.dataset
         facts = (
             describe_table(found.name, found.table) if dataset is None else describe_data(dataset)

@@ -24,6 +24,7 @@ from likewise.tables import nearest_rows
     option.id_option(", to be written in place of its number"),
     option.drop_option,
     option.format_option,
+    option.keep_na_option,
     option.output_option("the neighbours: .csv, .tsv, .parquet or .npz"),
     option.json_option,
 )
@@ -35,6 +36,7 @@ def neighbors(
     id: str | None,
     drop: str | None,
     format: str | None,
+    keep_na: bool,
     output: Path | None,
     json_file: Path | None,
 ) -> None:
@@ -53,6 +55,7 @@ def neighbors(
         "ids": id,
         "drop": option.listed(drop),
         "labelled": False,
+        "keep_na": keep_na,
         "format": format,
     }
     found = read_data(data, **options)

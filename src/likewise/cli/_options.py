@@ -23,6 +23,9 @@ format_option = click.option(
     "--format", type=click.Choice(TABLE_FORMATS), help="What DATA is, where its name does not tell."
 )
 drop_option = click.option("--drop", metavar="COLUMN,…", help="Columns to be left out, in a file.")
+keep_na_option = click.option(
+    "--keep-na", is_flag=True, help="NA, None and null are words, not empty cells, in a text file."
+)
 encode_option = click.option(
     "--encode", is_flag=True, help="Make columns of 0 and 1 of the words of text columns."
 )

@@ -23,6 +23,7 @@ table_options = (
     option.groups_option,
     option.drop_option,
     option.format_option,
+    option.keep_na_option,
     option.encode_option,
     option.impute_option,
     option.raw_option,
@@ -40,6 +41,7 @@ class Table:
     groups: str | None
     drop: str | None
     format: str | None
+    keep_na: bool
     encode: bool
     impute: bool
     raw: bool
@@ -57,6 +59,7 @@ class Table:
             ids=self.id,
             drop=option.listed(self.drop),
             labelled=False if self.pairs is not None else labelled,
+            keep_na=self.keep_na,
             format=self.format,
         )
 
@@ -74,6 +77,7 @@ class Table:
             "ids": self.id,
             "drop": [*option.listed(self.drop), *([also_dropped] if also_dropped else [])] or None,
             "labelled": (self.pairs is None and self.label is None) or None,
+            "keep_na": self.keep_na or None,
             "format": self.format,
         }
         path = "sys.stdin.buffer" if self.data == "-" else repr(self.data)

@@ -21,6 +21,7 @@ from likewise.tables import map_table
     option.id_option(", to be copied"),
     option.drop_option,
     option.format_option,
+    option.keep_na_option,
     option.output_option("the mapped rows: .csv, .tsv, .parquet, .npz or .npy"),
     option.json_option,
 )
@@ -30,6 +31,7 @@ def transform(
     id: str | None,
     drop: str | None,
     format: str | None,
+    keep_na: bool,
     output: Path | None,
     json_file: Path | None,
 ) -> None:
@@ -43,7 +45,14 @@ def transform(
       likewise transform model.safetensors products.csv --id product --output mapped.parquet
     """
     check_table_output(output, json_file)
-    found = read_data(data, ids=id, drop=option.listed(drop), labelled=False, format=format)
+    found = read_data(
+        data,
+        ids=id,
+        drop=option.listed(drop),
+        labelled=False,
+        keep_na=keep_na,
+        format=format,
+    )
     with overall_progress("mapping rows"):
         mapped = map_table(*read_model(model, found))
     columns = {} if id is None else {id: np.asarray(found.table.ids)}

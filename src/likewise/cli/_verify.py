@@ -31,6 +31,7 @@ from likewise.tables import PairJudgements, TableModel, judge_pairs
     option.id_option(", by which the pairs name the rows"),
     option.drop_option,
     option.format_option,
+    option.keep_na_option,
     click.option("--unsure", is_flag=True, help="Leave pairs close to the threshold undecided."),
     click.option(
         "--prevalence", type=float, metavar="SHARE", help="Same pairs among those asked about."
@@ -45,6 +46,7 @@ def verify(
     id: str | None,
     drop: str | None,
     format: str | None,
+    keep_na: bool,
     unsure: bool,
     prevalence: float | None,
     output: Path | None,
@@ -62,7 +64,14 @@ def verify(
       likewise verify model.safetensors products.csv --pairs judged.csv --output judgements.csv
     """
     check_table_output(output, json_file)
-    found = read_data(data, ids=id, drop=option.listed(drop), labelled=False, format=format)
+    found = read_data(
+        data,
+        ids=id,
+        drop=option.listed(drop),
+        labelled=False,
+        keep_na=keep_na,
+        format=format,
+    )
     index, same = read_pairs(pairs, len(found.table), found.table.ids, judged=False)
     loaded, rows = read_model(model, found)
     with overall_progress("judging pairs"):

@@ -77,7 +77,7 @@ def numeric_column(name: str, cells: Array, where: str) -> FloatingArray:
     raise ValueError(
         f"column {quote(name)} of {where} must hold numbers, found {quote(cells[row])} in row "
         f"{row + 1}; drop the column (--drop), turn it into numbers (an empty cell is a missing "
-        "one), encode it (--encode), or make it the label"
+        "one), or make it the label"
     )
 
 

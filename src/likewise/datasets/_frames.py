@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def read_frame(source: Source) -> pd.DataFrame:
-    """Return a table with text as names of columns."""
+def read_frame(source: Source, *, keep_na: bool = False) -> pd.DataFrame:
+    """Return a table with text as names of columns; see `read_columns` for `keep_na`."""
     try:
         import pandas as pd
 
@@ -29,7 +29,7 @@ def read_frame(source: Source) -> pd.DataFrame:
         ) from error
     try:
         is_text = source.format != "parquet"
-        frame = read_text(source) if is_text else pd.read_parquet(source.stream)
+        frame = read_text(source, keep_na=keep_na) if is_text else pd.read_parquet(source.stream)
     except pd.errors.EmptyDataError as error:
         raise ValueError(f"{source.where} is empty") from error
     except (ValueError, OSError) as error:
@@ -46,7 +46,8 @@ def column_without_gaps(column: pd.Series[Any], what: str, where: str) -> Array:
         raise ValueError(
             f"{what} column {quote(column.name)} of {where} has "
             f"{pluralize(int(missing.sum()), 'empty cell')}, the first in row "
-            f"{missing.argmax() + 1}; cells with NA, None or null count as empty"
+            f"{missing.argmax() + 1}; cells with NA, None or null count as empty unless they are "
+            "words (--keep-na)"
         )
     return column.to_numpy()
 

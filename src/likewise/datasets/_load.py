@@ -56,7 +56,8 @@ def load(name: str, *, progress: Progress | None = None) -> Dataset:
             return _from_file(name, path)
     if name not in names():
         close = difflib.get_close_matches(name, names(), n=3, cutoff=0.6)
-        hint = f"did you mean {' or '.join(close)}?" if close else "likewise info lists all names"
+        near = f"did you mean {' or '.join(close)}?"
+        hint = near if close else "likewise datasets lists all names"
         raise ValueError(f"there is no data set {quote(name)}; {hint}")
     return _from_cache(name) or _fetch(name, progress)
 

@@ -65,6 +65,7 @@ def read_table(
     groups: str | None = None,
     drop: Sequence[str] = (),
     labelled: bool = True,
+    keep_na: bool = False,
     format: str | None = None,
 ) -> Table:
     """Read rows and labels from a CSV, TSV, Parquet, NPZ or NPY file.
@@ -87,6 +88,8 @@ def read_table(
         Columns that are left out.
     labelled : bool, default=True
         With False there are no labels unless `label` names them: all columns are features.
+    keep_na : bool, default=False
+        Whether NA, None, null and the like are words in a text file: only an empty cell is empty.
     format : {"csv", "tsv", "parquet", "npz", "npy"}, optional
         How it is read, whatever its suffix.
 
@@ -107,7 +110,15 @@ def read_table(
     >>> y.tolist()
     ['cat', 'dog']
     """
-    raw = read_columns(path, label, groups=groups, drop=drop, labelled=labelled, format=format)
+    raw = read_columns(
+        path,
+        label,
+        groups=groups,
+        drop=drop,
+        labelled=labelled,
+        keep_na=keep_na,
+        format=format,
+    )
     numbers = [numeric_column(name, cells, raw.where) for name, cells in raw.columns.items()]
     return Table(np.column_stack(numbers), raw.y, tuple(raw.columns), raw.groups)
 
@@ -121,6 +132,7 @@ def read_columns(
     drop: Sequence[str] = (),
     labelled: bool | None = False,
     empty_labels: bool = False,
+    keep_na: bool = False,
     format: str | None = None,
 ) -> RawTable:
     """Read a table as it is: columns of numbers and columns of text, with gaps.
@@ -129,7 +141,7 @@ def read_columns(
 
     Parameters
     ----------
-    path, format
+    path, keep_na, format
         As of `read_table`.
     label, groups, ids : str, optional
         The columns (in an NPZ file the arrays) with the label, the group and the id of each row.
@@ -165,7 +177,7 @@ def read_columns(
                 array = read_array(source.stream, source.n_bytes, source.where)
                 table = _from_npy(array, source.where, columns)
             case _:
-                table = _from_frame(read_frame(source), source.where, columns)
+                table = _from_frame(read_frame(source, keep_na=keep_na), source.where, columns)
     if not table.columns:
         raise ValueError(f"{table.where} has labels but no other column to measure distances with")
     if not len(table):

@@ -10,7 +10,7 @@ import re
 import warnings
 from typing import TYPE_CHECKING, BinaryIO
 
-from likewise._runtime.validation import warn_user
+from likewise._runtime.validation import pluralize, warn_user
 from likewise.datasets._sources import Source
 
 if TYPE_CHECKING:
@@ -25,10 +25,11 @@ _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 _DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
+_PARSER_PREFIX = "Error tokenizing data. C error: "  # of pandas, for its developers
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 
 
-def read_text(source: Source) -> pd.DataFrame:
+def read_text(source: Source, *, keep_na: bool = False) -> pd.DataFrame:
     """Return the table; raise a ValueError for rows with more or fewer cells than names."""
     import pandas as pd
 
@@ -49,10 +50,16 @@ def read_text(source: Source) -> pd.DataFrame:
                 decimal=_decimal_sign(sample, separator),
                 encoding=encoding,
                 index_col=False,
+                keep_default_na=not keep_na,
+                na_values=[""],
                 low_memory=False,  # in parts, some labels would be numbers and others text
             )
         except pd.errors.ParserWarning:
             raise ValueError("its rows have more cells than its first line has names") from None
+        except pd.errors.ParserError as error:
+            source.stream.seek(0)
+            _check_lengths(source.stream, encoding, separator, _width(sample, separator))
+            raise ValueError(str(error).removeprefix(_PARSER_PREFIX)) from None
     # A row with too few cells has none in the last column: only then, count them.
     if len(frame.columns) > 1 and frame.iloc[:, -1].isna().any():
         source.stream.seek(0)
@@ -135,14 +142,20 @@ def _sample(stream: BinaryIO, encoding: str) -> str:
     return codecs.getincrementaldecoder(encoding)().decode(stream.read(_BLOCK))
 
 
+def _width(text: str, separator: str) -> int:
+    """Return the number of names in the first line."""
+    return len(next(filter(None, csv.reader(io.StringIO(text), delimiter=separator))))
+
+
 def _check_lengths(stream: BinaryIO, encoding: str, separator: str, width: int) -> None:
-    """Raise a ValueError for the first row with fewer cells than the table has columns."""
+    """Raise a ValueError for the first row with more or fewer cells than there are columns."""
     text = io.TextIOWrapper(stream, encoding=encoding, newline="")
     try:
         for cells in (rows := csv.reader(text, delimiter=separator)):
-            if cells and len(cells) < width:
+            if cells and len(cells) != width:
                 raise ValueError(
-                    f"line {rows.line_num} has {len(cells)} cells, but there are {width} columns"
+                    f"line {rows.line_num} has {pluralize(len(cells), 'cell')}, but there are "
+                    f"{pluralize(width, 'column')}"
                 )
     except csv.Error as error:
         raise ValueError(f"line {rows.line_num}: {error}") from None

@@ -221,13 +221,15 @@ class TableEncoder(TransformerMixin, Learner):
 
     def _check_categories(self, columns: Columns) -> None:
         counts = np.array([len(words) for words in self.categories_])
-        if (counts > self.max_categories).any():
-            place = int(counts.argmax())
-            words = list_some(map(quote, self.categories_[place]), 3)
+        places = np.flatnonzero(counts > self.max_categories).tolist()
+        if places:
+            words = list_some(map(quote, self.categories_[places[0]]), 3)
+            found = " and ".join(str(counts[place]) for place in places)
             raise ValueError(
-                f"{_named(columns, [place])} of {columns.where} has {counts[place]} different "
+                f"{_named(columns, places)} of {columns.where} {_have(places)} {found} different "
                 f"words ({words}), but at most max_categories={self.max_categories} are encoded: "
-                "leave it out (--drop)."
+                "names of the rows are no features (--id), nor is free text (--drop, or --text of "
+                "likewise report)."
             )
 
     def _numbers(self, columns: Columns) -> FloatingArray:
