@@ -45,7 +45,7 @@ def test_pairs_by_row_number_and_by_id_give_what_python_gives(tables):
         result = invoke(*arguments, *METHODS, "--json", out)
         assert result.exit_code == 0, result.stderr
         found = numbers(out)
-        assert [name for name, *_ in found] == ["Euclidean", "RCA"]
+        assert [name for name, *_ in found] == ["Euclidean", "cosine", "RCA"]
         np.testing.assert_allclose([row[1:] for row in found], [row[1:] for row in told])
         assert expected.verdict.split(":")[0] in " ".join(result.stdout.split())
         assert "AUC" in result.stdout

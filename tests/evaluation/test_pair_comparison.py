@@ -11,7 +11,8 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.metrics import roc_auc_score
-from sklearn.preprocessing import StandardScaler
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Normalizer, StandardScaler
 
 import likewise as lw
 from likewise.constraints import random_pairs
@@ -83,12 +84,12 @@ def test_rates_and_verdict_are_those_of_the_documented_protocol(grouped):
         WINE.X,
         PAIRS,
         SAME,
-        ["Euclidean", "RCA", "ITML"],
+        ["RCA", "ITML"],
         groups=groups,
         n_repeats=2,
         random_state=5,
     )
-    distances = {"Euclidean": [], "RCA": [], "ITML": []}
+    distances = {"Euclidean": [], "cosine": [], "RCA": [], "ITML": []}
     tested, areas = [], []
     for repeat in range(2):
         splitter = PairSplit(3, random_state=5 + repeat)
@@ -103,27 +104,31 @@ def test_rates_and_verdict_are_those_of_the_documented_protocol(grouped):
             A, B = X[PAIRS[test, 0]], X[PAIRS[test, 1]]
             models = {
                 "Euclidean": lw.Euclidean().fit(X[items]),
+                "cosine": make_pipeline(Normalizer(), lw.Euclidean()).fit(X[items]),
                 "RCA": lw.RCA().fit_pairs(X[items], index, SAME[train]),
                 "ITML": lw.ITML(random_state=5).fit_pairs(X[items], index, SAME[train]),
             }
             for name, model in models.items():
-                distances[name].append(model.pair_distance(A, B))
+                images = [model.transform(side) for side in (A, B)]
+                distances[name].append(np.linalg.norm(images[0] - images[1], axis=1))
             tested.append(test)
             areas.append(roc_auc_score(SAME[test], -distances["RCA"][-1]))
+    assert [row.name for row in result.rows] == list(distances)
+    rca = result.rows[2]
     weights = [SAME[test].sum() for test in tested]
-    assert result.rows[1].auc == pytest.approx(np.average(areas, weights=weights))
+    assert rca.auc == pytest.approx(np.average(areas, weights=weights))
     placed = [place_pairs(d, tested, SAME) for d in distances.values()]
     units = PAIRS if groups is None else groups[PAIRS]
     test = auc_test(placed[0], placed[1:], units)
     found = np.array([row.interval for row in result.rows[1:]])
     np.testing.assert_allclose(found, test.intervals, rtol=1e-6)
     assert result.n_tested == len(np.unique(np.concatenate(tested)))
-    assert result.rows[1].eer == pytest.approx(placed[1].eer().value)
+    assert rca.eer == pytest.approx(placed[2].eer().value)
     least = min((~SAME[test]).sum() for test in tested)
     assert (least >= 100) != grouped, "with groups, too few different pairs in a split for 1 %"
-    expected = math.nan if grouped else placed[1].fnmr_at(0.01).value
-    assert result.rows[1].fnmr[0] == pytest.approx(expected, nan_ok=True)
-    assert math.isnan(result.rows[1].fnmr[1]), "too few for 0.1 %"
+    expected = math.nan if grouped else placed[2].fnmr_at(0.01).value
+    assert rca.fnmr[0] == pytest.approx(expected, nan_ok=True)
+    assert math.isnan(rca.fnmr[1]), "too few for 0.1 %"
 
 
 def test_no_item_and_no_subject_is_on_both_sides():
@@ -151,15 +156,16 @@ def test_the_scaler_sees_training_items_only():
 
 
 def test_a_clear_winner_is_recommended_and_nothing_is_gained_by_a_copy():
-    result = compare_pairs(WINE.X, PAIRS, SAME, ["Euclidean", "ITML", "Whitening"])
+    result = compare_pairs(WINE.X, PAIRS, SAME, ["ITML", "Whitening"])
     assert (result.outcome, result.recommended, result.leader) == ("use", "ITML", "ITML")
-    euclidean, itml, _ = result.rows
+    euclidean, _, itml, _ = result.rows
     assert result.difference == pytest.approx(itml.auc - euclidean.auc)
     assert 0 < result.interval[0] < result.difference < result.interval[1]
     assert result.verdict.startswith("Use ITML: it beats Euclidean by ")
     assert result.verdict.endswith(f"{itml.auc:.2%} against {euclidean.auc:.2%} AUC.")
     assert repr(result.best_estimator()) == "ITML(random_state=0)"
-    same = compare_pairs(WINE.X, PAIRS, SAME, {"Euclidean": lw.Euclidean(), "copy": lw.Euclidean()})
+    copies = {"cosine": lw.Euclidean(), "copy": lw.Euclidean()}
+    same = compare_pairs(WINE.X, PAIRS, SAME, copies)
     assert same.outcome == "no difference"
     assert same.recommended == "Euclidean"
 
@@ -188,13 +194,24 @@ def test_with_groups_the_verdict_and_the_notes_count_subjects():
     assert " subjects would decide if the difference stays as seen." in result.verdict
 
 
+def test_the_baselines_always_take_part():
+    for methods in (["RCA"], ["rca", "COSINE"], {"RCA": lw.RCA()}):
+        result = compare_pairs(WINE.X, PAIRS, SAME, methods, n_repeats=1)
+        assert [row.name for row in result.rows] == ["Euclidean", "cosine", "RCA"]
+        assert result.outcome != "untested"
+        assert math.isfinite(result.rows[2].difference)
+
+
 def test_without_the_baseline_there_is_no_test():
-    result = compare_pairs(WINE.X, PAIRS, SAME, ["RCA"], n_repeats=1)
+    failing = {"Euclidean": Broken(), "cosine": Broken(), "RCA": lw.RCA()}
+    result = compare_pairs(WINE.X, PAIRS, SAME, failing, n_repeats=1)
     assert result.outcome == "untested"
     assert result.verdict.startswith("Use RCA: its AUC, ")
     assert "is the largest here; without Euclidean" in result.verdict
-    alone = compare_pairs(WINE.X, PAIRS, SAME, ["Euclidean"], n_repeats=1)
-    assert alone.verdict == "Use Euclidean: there is no other metric to compare it with."
+    others = {"cosine": Broken()}
+    alone = compare_pairs(WINE.X, PAIRS, SAME, others, n_repeats=1)
+    assert alone.verdict.startswith("Use Euclidean: ")
+    assert alone.outcome == "untested"
 
 
 def test_methods_that_fail_or_warn_are_rows_that_say_so():
@@ -205,10 +222,10 @@ def test_methods_that_fail_or_warn_are_rows_that_say_so():
         "worried": Worried(),
     }
     result = compare_pairs(WINE.X, PAIRS, SAME, methods, n_repeats=1)
-    assert result.rows[1].failed == "RuntimeError: it fell apart"
-    assert "distances contains NaN" in result.rows[2].failed
-    assert math.isnan(result.rows[2].auc)
-    assert (result.rows[3].warned, result.rows[3].n_warned) == ("not quite there", 3)
+    assert result.rows[2].failed == "RuntimeError: it fell apart"
+    assert "distances contains NaN" in result.rows[3].failed
+    assert math.isnan(result.rows[3].auc)
+    assert (result.rows[4].warned, result.rows[4].n_warned) == ("not quite there", 3)
     text = str(result)
     assert "broken failed: RuntimeError: it fell apart" in text
     assert "worried warned in 3 of 3 fits: not quite there" in text
@@ -239,8 +256,8 @@ def test_seeds_decide_and_progress_is_told():
     other = compare_pairs(WINE.X, PAIRS, SAME, ["Euclidean", "RCA"], random_state=9)
     assert [row.auc for row in first.rows] == [row.auc for row in again.rows]
     assert first.rows[0].auc != other.rows[0].auc
-    assert told[0] == (0, 18, "Euclidean, fold 1, repeat 1")
-    assert told[-1] == (18, 18, "RCA, fold 3, repeat 3")
+    assert told[0] == (0, 27, "Euclidean, fold 1, repeat 1")
+    assert told[-1] == (27, 27, "RCA, fold 3, repeat 3")
 
 
 GOOD = {"X": WINE.X, "pairs": PAIRS, "same": SAME, "methods": ["Euclidean"]}

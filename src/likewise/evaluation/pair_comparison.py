@@ -32,6 +32,8 @@ from likewise.evaluation.verdict import (
 from likewise.methods import COMPARED_ON_PAIRS, METHODS
 from likewise.statistics import PlacedPairs, auc_test, decide, place_pairs, rate_interval
 
+PAIR_BASELINES = (BASELINE, "cosine")
+
 
 def compare_pairs(
     X: TableLike,
@@ -63,10 +65,10 @@ def compare_pairs(
     same : array-like of bool of shape (n_pairs,)
         True for pairs that belong together. Both kinds are needed.
     methods : names or mapping of name to unfitted estimator, optional
-        "cosine" and names of metrics that have `fit_pairs`, in any case; by default all of them,
-        `Euclidean` and `Whitening` (`likewise.methods.COMPARED_ON_PAIRS`). An estimator of your
-        own without `fit_pairs` is fitted to the training items; its `pair_distance` counts, or the
-        Euclidean distance after its `transform`.
+        Names of metrics that have `fit_pairs`, in any case; by default all of them and `Whitening`
+        (`likewise.methods.COMPARED_ON_PAIRS`). `Euclidean` and "cosine" always take part. An
+        estimator of your own without `fit_pairs` is fitted to the training items; its
+        `pair_distance` counts, or the Euclidean distance after its `transform`.
     groups : array-like of shape (n_items,), optional
         Items of a subject (a person, a product) are never in both parts of a split, and pairs that
         share a subject are dependent.
@@ -93,11 +95,13 @@ def compare_pairs(
     >>> from likewise.evaluation import compare_pairs
     >>> wine = load("wine")
     >>> pairs, same = random_pairs(wine.y, 3000, random_state=0)
-    >>> result = compare_pairs(wine.X, pairs, same, ["Euclidean", "ITML"])
+    >>> result = compare_pairs(wine.X, pairs, same, ["ITML"])
     >>> result.outcome, result.recommended
     ('use', 'ITML')
     """
-    estimators = choose_methods(_for_pairs(methods), random_state, COMPARED_ON_PAIRS)
+    chosen = choose_methods(_for_pairs(methods), random_state, COMPARED_ON_PAIRS)
+    baselines = choose_methods(PAIR_BASELINES, random_state)
+    estimators = baselines | chosen
     problem = check_pair_problem(
         X,
         pairs,

@@ -38,7 +38,7 @@ class PairMethodResult(MethodRow):
         False non-match rate where the false match rate is 1 % and 0.1 %; NaN if there are too few
         different pairs to tell.
     difference : float
-        AUC less that of `Euclidean`; NaN without `Euclidean`, and for itself.
+        AUC less that of `Euclidean`; NaN for itself, and if it failed.
     interval : tuple of two floats
         Bounds of the difference. Each holds for all methods with 95 % confidence.
     degrees_of_freedom : float
@@ -89,8 +89,7 @@ class PairComparison(Report):
         One for each method.
     outcome : {"use", "no difference", "undecided", "untested"}
         "use": a metric has a larger AUC than `Euclidean`. "no difference": none is better by 2
-        points. "undecided": neither is shown. "untested": there was no `Euclidean`, or nothing
-        else.
+        points. "undecided": neither is shown. "untested": `Euclidean`, or all else, failed.
     recommended : str or None
         The method to use; None if undecided.
     leader : str or None
