@@ -1,5 +1,7 @@
 """Pairs in scikit-learn's model selection."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -39,6 +41,15 @@ def test_cross_validation_scores_pairs_of_unseen_items():
             balanced_accuracy_score(SAME[test], distance <= expected.threshold_)
         )
     assert (found["test_roc_auc"] > 0.8).all()
+
+
+def test_scores_of_splits_that_share_items_cause_a_warning():
+    task = PairTask(lw.RCA(), X)
+    with pytest.warns(UserWarning, match=r"100% of the pairs have an item that was learned from"):
+        cross_validate(task, PAIRS, SAME, cv=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cross_validate(task, PAIRS, SAME, cv=PairSplit(3), return_train_score=True)
 
 
 def test_a_grid_search_chooses_parameters_of_a_metric():

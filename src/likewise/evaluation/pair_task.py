@@ -16,8 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 from likewise._runtime.arrays import Array, BoolArray, FloatArray, IndexArray
 from likewise._runtime.row_numbers import check_row_numbers, check_same_flags
 from likewise._runtime.sklearn_bases import BaseEstimator, ClassifierMixin
+from likewise._runtime.validation import warn_user
 from likewise.evaluation._pair_distances import pair_distances
-from likewise.statistics import verification_curve
+from likewise.statistics import leakage, verification_curve
 from likewise.statistics._pair_units import check_groups
 
 
@@ -40,7 +41,7 @@ class PairTask(ClassifierMixin, BaseEstimator):
 
     scikit-learn splits the rows of X and calls `fit(X, y)`. Here X are pairs of row numbers into a
     table that stays whole, and y says which pairs are *same*. Split by `PairSplit`, so that no item
-    is on both sides.
+    is on both sides; `score` warns of splits that share items, as those of ``cv=3`` do.
 
     Parameters
     ----------
@@ -78,6 +79,7 @@ class PairTask(ClassifierMixin, BaseEstimator):
 
     estimator_: Any
     classes_: BoolArray
+    _fitted_pairs: IndexArray
 
     def __init__(self, estimator: Any, X: Any, *, groups: ArrayLike | None = None) -> None:
         self.estimator = estimator
@@ -118,7 +120,7 @@ class PairTask(ClassifierMixin, BaseEstimator):
             raise TypeError(
                 f"estimator is a {type(estimator).__name__}, but PairTask needs one with fit_pairs."
             )
-        self.estimator_ = estimator
+        self.estimator_, self._fitted_pairs = estimator, index
         self.classes_ = np.array([False, True])
         return self
 
@@ -184,8 +186,26 @@ class PairTask(ClassifierMixin, BaseEstimator):
         Returns
         -------
         float
+
+        Warns
+        -----
+        UserWarning
+            If pairs, which are not those of `fit`, have items in common with these.
         """
+        self._warn_of_leakage(self._index(pairs))
         return verification_curve(-self.decision_function(pairs), same).auc
+
+    def _warn_of_leakage(self, index: IndexArray) -> None:
+        check_is_fitted(self)
+        if np.array_equal(index, self._fitted_pairs):
+            return  # the score of training
+        affected = leakage(self._fitted_pairs, index).affected_pairs
+        if affected:
+            warn_user(
+                f"{affected:.0%} of the pairs have an item that was learned from, so that the "
+                "score is not one of new items: split pairs by PairSplit, such as "
+                "cv=PairSplit(3)."
+            )
 
     def _index(self, pairs: ArrayLike) -> IndexArray:
         return check_row_numbers(pairs, "pairs", 2, np.shape(self.X)[0])
