@@ -20,6 +20,7 @@ RESULTS = Path(__file__).parent.parent / "results"
 def restructured(results):
     """Return the results as lines of reStructuredText."""
     lines = [results["protocol"], "", *map(_escaped, notes(results))]
+    lines += [*processor_time(results["experiment"]), ""]
     for table in tables(results):
         lines += [f".. list-table:: {table.title}", "   :header-rows: 1", ""]
         for cells in (table.heading, *table.rows):
@@ -34,15 +35,26 @@ def restructured(results):
     return lines
 
 
+def processor_time(name):
+    """Return a sentence about the time of all trials, where it is stored."""
+    path = _seconds_path(name)
+    if not path.exists():
+        return []
+    seconds = json.loads(path.read_text(encoding="utf-8"))
+    minutes = sum(seconds.values()) / 60
+    return [f"The {len(seconds)} trials took {minutes:.0f} minutes of processor time."]
+
+
 def agreement():
     """Return a table of how many numbers of the papers' own methods agree, by experiment."""
     lines = [".. list-table::", "   :header-rows: 1", ""]
-    heading = ("Experiment", "Paper", "Numbers of its own methods", "Same", "Better", "Worse")
+    heading = ("Experiment", "Paper", "Numbers", "Same", "Better", "Worse", "Same or better")
     rows = [heading]
     for experiment in EXPERIMENTS.values():
         marks = _read(experiment.name)["own_marks"]
         if total := sum(marks.values()):
-            numbers = (total, marks["same"], marks["better"], marks["worse"])
+            share = f"{(total - marks['worse']) / total:.0%}"
+            numbers = (total, marks["same"], marks["better"], marks["worse"], share)
             author = experiment.paper.split(",")[0].split()[-1]
             rows.append(
                 (f"``{experiment.name}``", f"{author}: {experiment.place}", *map(str, numbers))
@@ -50,6 +62,10 @@ def agreement():
     for cells in rows:
         lines += [f"   {'*' if n == 0 else ' '} - {cell}" for n, cell in enumerate(cells)]
     return [*lines, ""]
+
+
+def _seconds_path(name):
+    return RESULTS / f"{name}-seconds.json"
 
 
 def _read(name):
@@ -75,7 +91,8 @@ class Agreement(Directive):
 def _parsed(directive, lines, experiments):
     """Return the nodes of some lines, made again when the results of the experiments change."""
     for name in experiments:
-        directive.state.document.settings.env.note_dependency(str(RESULTS / f"{name}.json"))
+        for path in (RESULTS / f"{name}.json", _seconds_path(name)):
+            directive.state.document.settings.env.note_dependency(str(path))
     node = nodes.Element()
     directive.state.nested_parse(
         StringList(lines, source="results"), directive.content_offset, node

@@ -29,7 +29,8 @@ def data_folder(tmp_path, monkeypatch):
 def test_whole_experiment_at_toy_size(data_folder):
     pytest.importorskip("matplotlib", reason="figures need Matplotlib")
     options = dict(LMNN_FIGURES.quick.options)
-    options |= {"n_stripes": 60, "n_digits": 80, "limit": 120, "n_learn": 60, "n_queries": 3}
+    options |= {"n_stripes": 60, "n_digits": 80, "limit": 120, "n_queries": 3}
+    options |= {"n_learn": None, "n_learn_deskewed": 60}
     size = replace(LMNN_FIGURES.quick, options=options)
     found = reproduce(replace(LMNN_FIGURES, full=size), output=data_folder / "results")
     measures = {cell["measure"] for cell in found.results["cells"]}

@@ -39,3 +39,11 @@ def test_results_are_of_the_declared_experiment(experiment):
     assert kept - {"dataset", "method", "run"} == set(experiment.kept)
     for figure in experiment.figures:
         assert (RESULTS / f"{experiment.name}-{figure.name}.svg").exists()
+
+
+@pytest.mark.parametrize("path", sorted(RESULTS.glob("*-seconds.json")), ids=lambda path: path.name)
+def test_stored_times_are_of_all_trials_and_at_most_half_an_hour_on_two_cores(path):
+    seconds = json.loads(path.read_text(encoding="utf-8"))
+    experiment = EXPERIMENTS[path.name.removesuffix("-seconds.json")]
+    assert list(seconds) == [trial.key for trial in experiment.full.trials()]
+    assert sum(seconds.values()) <= 2 * 30 * 60

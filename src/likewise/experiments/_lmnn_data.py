@@ -53,6 +53,11 @@ def numbers(X: Array, _train: Array) -> Array:
     return np.asarray(X, dtype=np.float64)
 
 
+def raw_digits(X: Array, _train: Array) -> Array:
+    """Return images with values up to 1."""
+    return np.asarray(X / 255, dtype=np.float32)
+
+
 def upright_digits(X: Array, _train: Array) -> Array:
     """Return deskewed images with values up to 1."""
     return np.asarray(deskew(X) / 255, dtype=np.float32)

@@ -10,6 +10,7 @@ import numpy as np
 from likewise._runtime.arrays import Array, FloatArray
 from likewise.experiments._experiment import Result, Trial
 from likewise.experiments._figures import panels
+from likewise.experiments._lmnn_reduction import DESKEWED_METHODS, REDUCTION_METHODS
 from likewise.experiments._lmnn_toys import CIRCLE_METHODS, ZEBRA_METHODS, circles
 
 if TYPE_CHECKING:
@@ -138,15 +139,16 @@ def draw_search(results: Mapping[Trial, Result]) -> matplotlib.figure.Figure:
 
 
 def draw_reduction(results: Mapping[Trial, Result]) -> matplotlib.figure.Figure:
-    """Draw the error against the number of dimensions."""
-    figure, axes = panels(1)
-    for method in ("PCA", "LMNN-S", "LMNN-R"):
-        axes[0].plot(
-            *_by_dimension(results, method, "reduced_error"), "o-", markersize=3, label=method
-        )
-    axes[0].plot(DIMENSIONS[1:], PAPER_LMNN_R, "--", label="LMNN-R, paper", color="C2")
-    axes[0].set(xlabel="dimensions", ylabel="3-NN error (%)")
-    axes[0].legend()
+    """Draw the error against the number of dimensions: raw images, and deskewed ones."""
+    figure, axes = panels(2)
+    groups = (("raw images", REDUCTION_METHODS), ("deskewed images", DESKEWED_METHODS))
+    for axis, (title, methods) in zip(axes, groups, strict=True):
+        for method, label in zip(methods, REDUCTION_METHODS, strict=True):
+            found = _by_dimension(results, method, "reduced_error")
+            axis.plot(*found, "o-", markersize=3, label=label)
+        axis.plot(DIMENSIONS[1:], PAPER_LMNN_R, "--", label="LMNN-R, paper", color="C2")
+        axis.set(title=title, xlabel="dimensions", ylabel="3-NN error (%)")
+        axis.legend()
     return figure
 
 

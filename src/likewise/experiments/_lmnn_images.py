@@ -41,8 +41,8 @@ def run_faces(limit: int | None) -> Result:
 
 def run_digit_neighbors(limit: int | None, n_learn: int, n_test: int | None) -> Result:
     """Return test digits whose nearest neighbour is wrong before and right after learning."""
-    data = digits(limit, n_test)
-    L = square_metric(limit, n_test, n_learn)
+    data = digits(limit, n_test, deskewed=True)
+    L = square_metric(limit, n_test, n_learn, deskewed=True)
     queries, labels = data.X_test[:_N_TESTED], data.y_test[:_N_TESTED]
     before = nearest(queries[:, : len(L)], data.X[:, : len(L)], 1, n_jobs=1)[1][:, 0]
     after = nearest(queries @ L.T, data.X @ L.T, 1, n_jobs=1)[1][:, 0]

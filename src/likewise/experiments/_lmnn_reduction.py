@@ -14,7 +14,7 @@ from likewise.constraints import target_neighbors
 from likewise.evaluation import knn_error
 from likewise.experiments._data import load_once
 from likewise.experiments._experiment import Result
-from likewise.experiments._lmnn_data import upright_digits
+from likewise.experiments._lmnn_data import raw_digits, upright_digits
 from likewise.experiments._lmnn_methods import N_NEIGHBORS, fit_lmnn
 from likewise.experiments._lmnn_search import nearest_by_abandoning, within_by_abandoning
 from likewise.experiments._rows import random_rows
@@ -23,12 +23,14 @@ from likewise.experiments._timing import timed
 
 SEARCH_METHODS = ("abandoning", "ball tree", "impostors by ball trees")
 REDUCTION_METHODS = ("PCA", "LMNN-S", "LMNN-R")
+_DESKEWED = ", deskewed"
+DESKEWED_METHODS = tuple(f"{method}{_DESKEWED}" for method in REDUCTION_METHODS)
 _N_FIRST = 350  # principal components that LMNN-S and LMNN-R see
 _N_LEARN_FOR_SEARCH = 5000
 
 
 class Digits(NamedTuple):
-    """Deskewed digits as principal components, all of them, and their rows in the data set."""
+    """Digits as principal components, all of them, and their rows in the data set."""
 
     X: Array
     y: IndexArray
@@ -37,28 +39,32 @@ class Digits(NamedTuple):
     rows: IndexArray
 
 
-@lru_cache(maxsize=1)
-def digits(limit: int | None, n_test: int | None) -> Digits:
+@lru_cache(maxsize=2)
+def digits(limit: int | None, n_test: int | None, *, deskewed: bool) -> Digits:
     """Return training and test images; with limits, random and first ones."""
     data = load_once("mnist")
     assert data.X_test is not None
     y, y_test = np.asarray(data.y), np.asarray(data.y_test)[:n_test]
     rows = random_rows(len(y), len(y) if limit is None else limit, generator("digits"))
-    images = upright_digits(data.X[rows], data.X)
+    prepared = upright_digits if deskewed else raw_digits
+    images = prepared(data.X[rows], data.X)
     pca = PCA(svd_solver="covariance_eigh").fit(images)
-    images_test = upright_digits(data.X_test[:n_test], data.X)
+    images_test = prepared(data.X_test[:n_test], data.X)
     return Digits(pca.transform(images), y[rows], pca.transform(images_test), y_test, rows)
 
 
-def _learned_rows(data: Digits, n_learn: int) -> IndexArray:
-    n_learn = min(n_learn, len(data.y))
+def _learned_rows(data: Digits, n_learn: int | None) -> IndexArray:
+    if n_learn is None or n_learn >= len(data.y):
+        return np.arange(len(data.y))
     return generator("learned").choice(len(data.y), n_learn, replace=False)
 
 
-@lru_cache(maxsize=1)
-def square_metric(limit: int | None, n_test: int | None, n_learn: int) -> Array:
+@lru_cache(maxsize=2)
+def square_metric(
+    limit: int | None, n_test: int | None, n_learn: int | None, *, deskewed: bool
+) -> Array:
     """Return L of LMNN on 350 principal components; the other columns are zero."""
-    data = digits(limit, n_test)
+    data = digits(limit, n_test, deskewed=deskewed)
     rows = _learned_rows(data, n_learn)
     components = fit_lmnn(data.X[rows, :_N_FIRST], data.y[rows], {}).components_
     L = np.zeros((len(components), data.X.shape[1]), dtype=components.dtype)
@@ -67,15 +73,27 @@ def square_metric(limit: int | None, n_test: int | None, n_learn: int) -> Array:
 
 
 def run_reduction(
-    n_components: int, method: str, limit: int | None, n_test: int | None, n_learn: int
+    n_components: int,
+    method: str,
+    limit: int | None,
+    n_test: int | None,
+    n_learn: int | None,
+    n_learn_deskewed: int,
 ) -> Result:
-    """Return the 3-NN error in few dimensions: of PCA, or of the square or rectangular L."""
-    data = digits(limit, n_test)
+    """Return the 3-NN error in few dimensions: of PCA, or of the square or rectangular L.
+
+    The metrics of raw images learn from `n_learn` rows, all by default, those of deskewed ones from
+    `n_learn_deskewed`.
+    """
+    deskewed = method.endswith(_DESKEWED)
+    method = method.removesuffix(_DESKEWED)
+    n_learn = n_learn_deskewed if deskewed else n_learn
+    data = digits(limit, n_test, deskewed=deskewed)
     X, X_test = data.X[:, :_N_FIRST], data.X_test[:, :_N_FIRST]
     if method == "PCA":
         Z, Z_test = X[:, :n_components], X_test[:, :n_components]
     elif method == "LMNN-S":
-        L = square_metric(limit, n_test, n_learn)
+        L = square_metric(limit, n_test, n_learn, deskewed=deskewed)
         pca = PCA(n_components, random_state=0).fit(data.X @ L.T)
         Z, Z_test = (pca.transform(part @ L.T) for part in (data.X, data.X_test))
     else:
@@ -90,7 +108,7 @@ def run_search(
     n_components: int, method: str, limit: int | None, n_test: int | None, n_queries: int
 ) -> Result:
     """Return how many times faster a search is, in processor time without building trees."""
-    data = digits(limit, n_test)
+    data = digits(limit, n_test, deskewed=False)
     queries = data.X_test[:n_queries]
     rows = np.ascontiguousarray(data.X[:, :n_components])
     if method == "impostors by ball trees":
@@ -113,7 +131,7 @@ def run_search(
 @lru_cache(maxsize=1)
 def _baseline_seconds(limit: int | None, n_test: int | None, n_queries: int) -> float:
     """Return the processor time of a search in all dimensions that abandons rows."""
-    data = digits(limit, n_test)
+    data = digits(limit, n_test, deskewed=False)
     _, seconds = timed(
         lambda: [
             nearest_by_abandoning(query, data.X, N_NEIGHBORS) for query in data.X_test[:n_queries]
