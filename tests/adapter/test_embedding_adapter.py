@@ -4,6 +4,7 @@ import pickle
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import likewise as lw
@@ -228,6 +229,38 @@ def test_small_types_are_computed_in_single_precision(train, dtype):
     assert adapter.chosen_ != "identity"
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.int8])
+def test_tables_of_small_types_are_computed_in_single_precision(train, dtype):
+    X, y = train
+    small = np.round(100 * X).astype(dtype)
+    table = pd.DataFrame(small, columns=[f"f{j}" for j in range(D)])
+    adapter = lw.EmbeddingAdapter(normalize=True).fit(table[:300], y[:300], unlabelled=table[300:])
+    assert adapter.components_.dtype == np.float32
+    assert adapter.transform(table).dtype == np.float32
+    expected = lw.EmbeddingAdapter(normalize=True).fit(small[:300], y[:300], unlabelled=small[300:])
+    assert (adapter.components_ == expected.components_).all()
+    wide = table.astype({"f0": np.int32})
+    assert lw.EmbeddingAdapter().fit(wide[:60], y[:60]).components_.dtype == np.float64
+
+
+@pytest.mark.parametrize(("dtype", "size"), [(np.float32, 1e25), (np.float64, 1e200)])
+def test_rows_whose_squares_overflow_are_named(train, dtype, size):
+    X, y = train
+    large = (size * X).astype(dtype)
+    adapter = lw.EmbeddingAdapter(normalize=True)
+    with pytest.raises(
+        ValueError, match=r"^X holds values up to .* can be learned from.*: scale X"
+    ):
+        adapter.fit(large[:300], y[:300])
+    assert not hasattr(adapter, "components_")
+    with pytest.raises(ValueError, match=r"^unlabelled holds values up to"):
+        adapter.fit(X[:300].astype(dtype), y[:300], unlabelled=large[300:])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fits = (1e10 * X[:300]).astype(dtype)
+        assert lw.EmbeddingAdapter(normalize=True).fit(fits, y[:300]).chosen_ == "fda"
+
+
 def test_dead_features_and_zero_rows_do_no_harm(train, test):
     X = np.hstack([train[0], np.full((1500, 1), 1e-33), np.zeros((1500, 2))])
     X[7] = 0
@@ -291,7 +324,9 @@ def test_the_parts_of_an_explanation_add_up_to_the_distance(train, test, normali
     images = adapter.transform(test[0][:2])
     np.testing.assert_allclose(found.direction_contributions, (images[0] - images[1]) ** 2)
     if normalize:
-        with pytest.raises(ValueError, match=r"threshold=1.0 is not allowed: explain_pair needs None"):
+        with pytest.raises(
+            ValueError, match=r"threshold=1.0 is not allowed: explain_pair needs None"
+        ):
             adapter.explain_pair(a, b, threshold=1.0)
     else:
         factors = adapter.explain_pair(a, b, threshold=1.1 * expected).factors
@@ -391,8 +426,9 @@ def test_further_vectors_of_another_dimension_are_named(train):
 def test_no_further_vectors_is_none(train):
     X, y = train
     expected = lw.EmbeddingAdapter().fit(X[:300], y[:300])
-    found = lw.EmbeddingAdapter().fit(X[:300], y[:300], unlabelled=X[:0])
-    assert np.array_equal(found.components_, expected.components_)
+    for nothing in (X[:0], [], pd.DataFrame(X[:0])):
+        found = lw.EmbeddingAdapter().fit(X[:300], y[:300], unlabelled=nothing)
+        assert np.array_equal(found.components_, expected.components_)
 
 
 def test_zero_rows_are_no_evidence(rng):

@@ -27,6 +27,7 @@ from likewise._runtime.validation import (
     none,
 )
 from likewise.adapter._candidate import Side
+from likewise.adapter._given_rows import as_floats
 from likewise.base import AffineMap, Learner, PairExplanation
 from likewise.base.pair_explanation import check_row, explain_difference, explained_names
 from likewise.metric import row_norms
@@ -162,10 +163,3 @@ class AdaptedRows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
             d = self.n_features_in_
             require_array(self.components_, d, d)
             require_array(self.mean_, d)
-
-
-def as_floats(X: TableLike) -> TableLike:
-    """Return half-precision numbers and small integers as float32, and all else as it is."""
-    if isinstance(X, np.ndarray) and X.dtype.kind in "biuf" and X.dtype.itemsize <= 2:
-        return X.astype(np.float32)
-    return X

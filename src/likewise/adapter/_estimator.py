@@ -25,9 +25,10 @@ from likewise._runtime.validation import (
     pluralize,
     warn_user,
 )
-from likewise.adapter._adapted_rows import AdaptedRows, as_floats
+from likewise.adapter._adapted_rows import AdaptedRows
 from likewise.adapter._candidate import IDENTITY, Candidate, Side, Similarity
 from likewise.adapter._evidence import Evidence, no_evidence
+from likewise.adapter._given_rows import as_floats, check_squares, is_empty
 from likewise.adapter._items import equal_rows, items_of
 from likewise.adapter._labels import Labels
 from likewise.adapter._learning_curve import LearningCurve
@@ -321,10 +322,12 @@ class EmbeddingAdapter(AdaptedRows):
         return None if self.metric is None else fresh_metric(self.metric)
 
     def _adapt(self, X: Array, judgements: Judgements, unlabelled: TableLike | None) -> Self:
+        check_squares(X, "X")
         others = None
-        if unlabelled is not None and getattr(unlabelled, "shape", (1,))[0] > 0:
+        if unlabelled is not None and not is_empty(unlabelled):
             others = check_rows(self, as_floats(unlabelled), reset=False, name="unlabelled")
             others = others.astype(X.dtype, copy=False)
+            check_squares(others, "unlabelled")
         normalize = self._normalizes(X)
         evidence, pool = self._compare(X, judgements, others, normalize)
         best = evidence.best()

@@ -1,0 +1,46 @@
+"""What an adapter accepts as rows, before and after they are checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from likewise._runtime.arrays import Array
+from likewise._runtime.tensors import to_numpy
+from likewise._runtime.validation import MAX_MAGNITUDE, TableLike
+from likewise.adapter._lengths import blocks
+
+# Beyond these, sums of squares overflow.
+_MAX_MAGNITUDES = {"float32": 1e15, "float64": MAX_MAGNITUDE}
+
+
+def as_floats(X: TableLike) -> TableLike:
+    """Return half-precision numbers and small integers as float32, and all else as it is."""
+    X = to_numpy(X)
+    types = [X.dtype] if isinstance(X, np.ndarray) else list(getattr(X, "dtypes", ()))
+    if types and all(_is_small(dtype) for dtype in types):
+        return X.astype(np.float32)
+    return X
+
+
+def is_empty(rows: TableLike) -> bool:
+    """Return whether there are no rows, as far as is known before they are checked."""
+    if isinstance(rows, list | tuple):
+        return not rows
+    return getattr(rows, "shape", (1,))[:1] == (0,)
+
+
+def check_squares(rows: Array, name: str) -> None:
+    """Raise an error if squares of the rows overflow in their precision."""
+    largest = max(float(np.abs(block).max(initial=0.0)) for block in blocks(rows))
+    limit = _MAX_MAGNITUDES[rows.dtype.name]
+    if largest > limit:
+        raise ValueError(
+            f"{name} holds values up to {largest:.3g}, but only values within ±{limit:.0e} can be "
+            f"learned from in {rows.dtype.name}: scale {name}."
+        )
+
+
+def _is_small(dtype: Any) -> bool:
+    return isinstance(dtype, np.dtype) and dtype.kind in "biuf" and dtype.itemsize <= 2
