@@ -25,6 +25,8 @@ def test_a_share_of_the_pairs_is_reserved_in_either_order_and_by_key():
     found = AuditReserve("one", 0.1).contains(pairs)
     assert np.array_equal(found, AuditReserve("one", 0.1).contains(pairs[:, ::-1]))
     assert binomtest(int(found.sum()), len(found), 0.1).pvalue > 1e-3
+    one_by_one = AuditReserve("one", 0.1).contains_pair
+    assert [one_by_one(*pair) for pair in pairs[:500, ::-1].tolist()] == found[:500].tolist()
     assert not AuditReserve("one", 0.0).contains(pairs).any()
     assert AuditReserve("one", 1.0).contains(pairs).all()
     other = AuditReserve("other", 0.1).contains(pairs)

@@ -11,8 +11,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any
 
-import numpy as np
-
 from likewise import _files
 from likewise._runtime.text import quote
 from likewise._runtime.validation import between, check_parameters, one_of
@@ -214,7 +212,7 @@ class Engine:
         )
         if answer not in ANSWERS:
             raise RefusedError(422, f"answer is {quote(answer)}, but one of {ANSWERS} is needed.")
-        rows = [self._row_of(item) for item in (left, right)]
+        rows = self._row_of(left), self._row_of(right)
         if left == right:
             raise RefusedError(
                 422, f"item {quote(left)} is paired with itself, but two items are needed."
@@ -224,7 +222,7 @@ class Engine:
             submission.source = shown
         elif self.only_shown and submission.id not in self.ledger.judgements:
             raise RefusedError(409, "this pair was not shown; ask for the next one.")
-        elif self._reserve.contains(np.array([rows]))[0]:
+        elif self._reserve.contains_pair(*rows):
             submission.source = "withheld"
 
         def release(result: Future[Outcome]) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from likewise._runtime.arrays import BoolArray, IndexArray
+from likewise._runtime.threads import single_threaded_blas
 from likewise.live.audit import AuditPairs, audit_report, learning_curve
 from likewise.live.events import Event
 from likewise.live.items import Items
@@ -55,17 +56,21 @@ class Evaluator:
         state = len(self._writer.ledger), view.position
         if not now and (state == self._done or time.monotonic() - self._done_s < _EVERY_S):
             return
+        with single_threaded_blas():  # the other cores are for those who wait for an answer
+            self.report = self._evaluate(view)
+        self._done, self._done_s = state, time.monotonic()
+
+    def _evaluate(self, view: ModelView) -> dict[str, Any]:
         X = self._items.vectors
         if self._pairs is None:
             self._pairs = _fixed_pairs(X)
         audit = self.audit_pairs()
         checkpoints = dict(self._checkpoints)
-        self.report = {
+        return {
             "curve": [asdict(point) for point in learning_curve(X, audit, checkpoints)],
             "audit": audit_report(X, audit, view, checkpoints, self._target),
             "stop": self._stop_message(view, checkpoints),
         }
-        self._done, self._done_s = state, time.monotonic()
 
     def audit_pairs(self) -> AuditPairs:
         """Return the decided pairs of the audit stream."""

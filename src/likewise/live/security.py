@@ -139,7 +139,7 @@ class Guard:
                 ]
             await send(message)
 
-        refused = self._refusal(headers, self._hosts | _own_host(scope.get("server")))
+        refused = self._refusal(headers, scope.get("server"))
         if refused is not None:
             await _respond(send_with_headers, *refused)
             return
@@ -155,14 +155,16 @@ class Guard:
 
         await self._app(scope, receive_limited, send_with_headers)
 
-    @staticmethod
-    def _refusal(headers: Mapping[str, bytes], hosts: set[str]) -> tuple[int, str] | None:
+    def _refusal(
+        self, headers: Mapping[str, bytes], server: tuple[str, int | None] | None
+    ) -> tuple[int, str] | None:
         host = headers.get("host", b"").decode("latin-1").lower()
-        if host not in hosts:
+        if host not in self._hosts and host != _own_host(server):
             return 421, "this host is not served here; --allow-host adds one."
         origin = headers.get("origin", b"").decode("latin-1").lower()
         scheme, _, page_host = origin.partition("://")
-        if origin and (scheme not in ("http", "https") or page_host not in hosts):
+        known = page_host == host or page_host in self._hosts
+        if origin and not (known and scheme in ("http", "https")):
             return 403, "requests from pages of other sites are refused."
         length = headers.get("content-length", b"0")
         if not length.isdigit() or int(length) > MAX_BODY:
@@ -172,14 +174,14 @@ class Guard:
         return None
 
 
-def _own_host(server: tuple[str, int | None] | None) -> set[str]:
+def _own_host(server: tuple[str, int | None] | None) -> str | None:
     """Return the Host of the address that a request has come to."""
     if server is None or server[1] is None:
-        return set()
+        return None
     try:
-        return {host_of(server[0], server[1])}
+        return host_of(server[0], server[1])
     except ValueError:  # a name, not an address
-        return set()
+        return None
 
 
 async def _respond(send: Send, status: int, detail: str) -> None:

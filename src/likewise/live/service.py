@@ -53,7 +53,8 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {
 _bearer = HTTPBearer(auto_error=False, description="The token of an annotator.")
 
 
-def authenticate(request: Request, _: Annotated[Any, Depends(_bearer)]) -> str:
+# Both are coroutines: FastAPI would call functions in a thread, which costs more than they do.
+async def authenticate(request: Request, _: Annotated[Any, Depends(_bearer)]) -> str:
     """Return the annotator of a request: by header, or by cookie."""
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer":
@@ -66,7 +67,7 @@ def authenticate(request: Request, _: Annotated[Any, Depends(_bearer)]) -> str:
     return str(annotator)
 
 
-def engine_of(request: Request) -> Engine:
+async def engine_of(request: Request) -> Engine:
     """Return the engine that the service is for."""
     engine: Engine = request.app.state.engine
     return engine
@@ -127,11 +128,9 @@ async def _not_written(request: Request, error: Exception) -> JSONResponse:
     return JSONResponse({"detail": "The judgement could not be stored; send it again."}, status)
 
 
-def _public(event: Event) -> schemas.JudgementOut:
+def _public(event: Event) -> dict[str, Any]:
     """Return an event without what would tell the annotator whether it is audited."""
-    shown = asdict(event)
-    del shown["source"]
-    return schemas.JudgementOut(**shown)
+    return {name: getattr(event, name) for name in schemas.JudgementOut.model_fields}
 
 
 def _row(engine: Engine, item: str) -> int:
@@ -144,22 +143,20 @@ def _row(engine: Engine, item: str) -> int:
 def _add_judging(app: FastAPI) -> None:
     @app.post("/judgements", status_code=201, response_model=schemas.JudgementOut)
     async def judge(
-        given: schemas.JudgementIn, response: Response, annotator: Annotator, engine: TheEngine
-    ) -> schemas.JudgementOut:
+        given: schemas.JudgementIn, annotator: Annotator, engine: TheEngine
+    ) -> Response:
         """Judge a pair: 201 once it is on disk, 200 if this id was there before."""
         future = engine.judge(given.left, given.right, given.answer, annotator, str(given.id))
         outcome = await asyncio.wrap_future(future)
-        if not outcome.created:
-            response.status_code = 200
-        return _public(outcome.event)
+        return JSONResponse(_public(outcome.event), 201 if outcome.created else 200)
 
     @app.delete("/judgements/{judgement_id}", response_model=schemas.JudgementOut)
     async def undo(
         judgement_id: UUID, annotator: Annotator, engine: TheEngine, tab: Tab = None
-    ) -> schemas.JudgementOut:
+    ) -> Response:
         """Undo a judgement of one's own, however long ago; its pair is the next one of the tab."""
         outcome = await asyncio.wrap_future(engine.undo(str(judgement_id), annotator, tab))
-        return _public(outcome.event)
+        return JSONResponse(_public(outcome.event))
 
     @app.get("/judgements", response_model=schemas.Events)
     async def judgements(
@@ -167,12 +164,11 @@ def _add_judging(app: FastAPI) -> None:
         engine: TheEngine,
         after: Annotated[int, Query(ge=0, le=2**53)] = 0,
         limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
-    ) -> schemas.Events:
+    ) -> Response:
         """Return events with numbers above `after`, in order."""
         found = engine.events(after, limit)
-        return schemas.Events(
-            events=[_public(event) for event in found], last=found[-1].number if found else after
-        )
+        last = found[-1].number if found else after
+        return JSONResponse({"events": [_public(event) for event in found], "last": last})
 
     @app.get("/next", response_model=schemas.NextPair, response_model_exclude_none=True)
     async def next_pair(

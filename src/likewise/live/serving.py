@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,6 +13,8 @@ from likewise.live.log import require_extra
 from likewise.live.security import host_of
 
 __all__ = ["addresses", "bind", "serve"]
+
+_SWITCH_S = 0.001  # threads in the background make way for an answer sooner than by default
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -85,7 +88,8 @@ def serve(
 
     host, port = listening.getsockname()[:2]
     found = ipaddress.ip_address(host)
-    names = {"localhost"} if found.is_loopback or found.is_unspecified else set()
+    local = found.is_loopback or found.is_unspecified
+    names = {"127.0.0.1", "localhost", "[::1]"} if local else set()
     hosts = {f"{name}:{port}" for name in names} | set(allowed_hosts)
     app = create_app(engine, tokens, hosts=hosts, docs=docs)
     # Requests have ids of items in them: nothing of the data is logged.
@@ -93,6 +97,7 @@ def serve(
         app, log_level="warning", access_log=False, server_header=False, lifespan="off", ws="none"
     )
     server = uvicorn.Server(config)
+    sys.setswitchinterval(_SWITCH_S)
     with engine:
         if started is not None:
             started()
