@@ -8,6 +8,7 @@ from benchmarks.base import OURS, Benchmark, Rival, Target, WrongAnswerError, be
 from benchmarks.data import SMOKE_ROWS
 
 N_REPEATS, N_SMOKE_REPEATS = 100, 2
+N_REFERENCE_PAIRS = 520_000  # of which about 500,000 are different, with 26 classes
 # The target, the units that are learned from (subjects, items or a share of items), and whether
 # rows are scaled to length 1.
 SETTINGS = {
@@ -28,6 +29,15 @@ def distances_of(X, pairs):
         block = pairs[start : start + 50_000]
         found[start : start + len(block)] = np.linalg.norm(X[block[:, 0]] - X[block[:, 1]], axis=1)
     return found
+
+
+def promises_kept(rates, n_repeats, target):
+    """Return how often a rate exceeds the target, how many are missing, and the median rate."""
+    return {
+        "broken": float((rates > target).mean()) if len(rates) else 0.0,
+        "refused": 1 - len(rates) / n_repeats,
+        "rate": float(np.median(rates) / target) if len(rates) else 0.0,
+    }
 
 
 @benchmark(
@@ -111,9 +121,64 @@ class PairPromises(Benchmark):
         distances = arrays["distances"][different]
         kept = thresholds[np.isfinite(thresholds)]
         rates = np.array([weights[distances <= t].sum() / weights.sum() for t in kept])
-        target = float(arrays["target"])
-        return {
-            "broken": float((rates > target).mean()) if len(kept) else 0.0,
-            "refused": float(1 - len(kept) / len(thresholds)),
-            "rate": float(np.median(rates) / target) if len(kept) else 0.0,
-        }
+        return promises_kept(rates, len(thresholds), float(arrays["target"]))
+
+
+@benchmark(
+    "pair-promises-learned",
+    datasets=["letter"],
+    repeats=1,
+    threads=1,
+    budget_s=1800,
+)
+class LearnedPairPromises(Benchmark):
+    """A false match rate of 1 %, promised by `PairClassifier` with a learned metric, `RCA`.
+
+    From each of 100 random parts of 1200 rows, of which half are for the metric and half for the
+    threshold. `broken`: how often the rate is above the target, among those not `refused`. The rate
+    is that of 500,000 random pairs of different classes outside the part; `rate` is its median over
+    the target. The rival learns the metric from all 1200 rows, and takes the largest threshold
+    whose observed rate on pairs of the same rows is at most the target.
+    """
+
+    rivals = {
+        OURS: Rival("with_likewise_pairs:thresholds_of_learned_metrics"),
+        "observed rate of training pairs": Rival(
+            "with_likewise_pairs:thresholds_of_learned_metrics", options={"held_out": False}
+        ),
+    }
+    measures = ("broken",)
+    averaged = ("broken",)
+    facts = ("refused", "rate", "warm_s")
+    warm_below_s = 0
+    targets = (
+        Target("letter", "broken", below=0.11 + 1e-9),
+        Target("letter", "refused", below=0.10 + 1e-9),
+    )
+
+    def prepare(self, X, y, seed):
+        smoke = len(X) == SMOKE_ROWS
+        n_repeats, n_learned, target = (
+            (N_SMOKE_REPEATS, 40, 0.3) if smoke else (N_REPEATS, 1200, 0.01)
+        )
+        learned = np.zeros((n_repeats, len(X)), dtype=bool)
+        for repeat in range(n_repeats):
+            chosen = np.random.default_rng([seed, repeat]).permutation(len(X))[:n_learned]
+            learned[repeat, chosen] = True
+        codes = np.unique(y, return_inverse=True)[1]
+        return {"X": X, "y": codes, "learned": learned, "target": np.asarray(target)}
+
+    def score(self, result, arrays, reference):
+        X, y, learned = arrays["X"], arrays["y"], arrays["learned"]
+        thresholds = result["thresholds"]
+        if thresholds.shape != (len(learned),):
+            raise WrongAnswerError("there must be one threshold for each repeat")
+        rates = []
+        for repeat in np.flatnonzero(np.isfinite(thresholds)):
+            rng = np.random.default_rng([1, repeat])
+            first, second = rng.choice(np.flatnonzero(~learned[repeat]), (2, N_REFERENCE_PAIRS))
+            different = y[first] != y[second]
+            mapped = X @ result["components"][repeat].T
+            distances = np.linalg.norm(mapped[first[different]] - mapped[second[different]], axis=1)
+            rates.append((distances <= thresholds[repeat]).mean())
+        return promises_kept(np.array(rates), len(thresholds), float(arrays["target"]))

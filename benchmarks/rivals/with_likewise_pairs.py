@@ -57,6 +57,41 @@ def promised_thresholds(threads):
     return choose
 
 
+def thresholds_of_learned_metrics(threads, held_out=True):
+    """The metric and threshold of each part; NaN where none is promised.
+
+    Or else the metric of all of its rows, and the threshold of the observed rate of their pairs.
+    """
+    from sklearn.metrics import pairwise_distances
+
+    from likewise import RCA, GuaranteeError, PairClassifier
+
+    def promised(X, y, target):
+        judge = PairClassifier(RCA(), f"fmr<={target}")
+        try:
+            judge.fit(X, y)
+        except GuaranteeError:
+            return RCA().fit(X, y).components_, np.nan
+        return judge.metric_.components_, judge.threshold_
+
+    def observed(X, y, target):
+        metric = RCA().fit(X, y)
+        different = np.triu(y[:, None] != y, 1)
+        distances = pairwise_distances(metric.transform(X))[different]
+        return metric.components_, np.quantile(distances, target, method="lower")
+
+    def choose(data):
+        learn = promised if held_out else observed
+        found = [
+            learn(data["X"][part], data["y"][part], float(data["target"]))
+            for part in data["learned"]
+        ]
+        components, thresholds = zip(*found, strict=True)
+        return {"components": np.array(components), "thresholds": np.array(thresholds)}
+
+    return choose
+
+
 def scored_pairs(threads, bootstrap=False):
     """The whole curve with its band, a threshold and its interval; or bootstrapped rates."""
     from likewise.statistics import choose_threshold, error_rates, verification_curve
