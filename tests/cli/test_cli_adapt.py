@@ -203,7 +203,15 @@ def test_zero_vectors_are_named():
         ),
         (
             ["labelled.npy", "--labels", "labels.npy", "--export", "numpy", "nowhere/x.npz"],
-            "there is no folder there to write in",
+            "cannot write 'nowhere/x.npz': there is no folder there to write in",
+        ),
+        (
+            ["labelled.npy", "--labels", "labels.npy", "--export", "sentence-transformers", "."],
+            "exists, but a new folder is to be written",
+        ),
+        (
+            ["labelled.npy", "--labels", "labels.npy", "--export", "numpy", "."],
+            "cannot write '.': it is a folder",
         ),
         (["labelled.npy", "--labels", "labels.npy", "--output", "nowhere/x"], "there is no folder"),
     ],
@@ -225,6 +233,29 @@ def test_bad_input(arguments, message):
         with open(name, "w") as file:
             file.write(text)
     assert message in one_sentence(*arguments)
+
+
+def test_an_export_that_cannot_work_ends_before_the_fit(monkeypatch):
+    def fit(*args, **kwargs):
+        raise AssertionError("the adapter was fitted")
+
+    monkeypatch.setattr(lw.EmbeddingAdapter, "fit", fit)
+    os.mkdir("modules")
+    arguments = ["labelled.npy", "--labels", "labels.npy", "--export", "sentence-transformers"]
+    assert "modules' exists, but a new folder" in one_sentence(*arguments, "modules")
+    assert "There is no folder" in one_sentence(*arguments, "nowhere/modules")
+
+
+def test_a_faiss_index_has_the_vectors_that_were_read():
+    faiss = pytest.importorskip("faiss", reason="faiss is part of likewise[export]")
+    arguments = ["labelled.npy", "--labels", "labels.npy", "--unlabelled", "others.npy"]
+    result = invoke("adapt", *arguments, "--export", "faiss", "adapted.faiss")
+    assert result.exit_code == 0, result.output
+    assert f"It returns squared distances. It has {N} vectors." in result.stdout
+    index = faiss.read_index("adapted.faiss")
+    squared, found = index.search(ROWS[:N], 1)
+    assert (found[:, 0] == np.arange(N)).all()
+    assert np.abs(squared).max() < 1e-5
 
 
 def test_a_missing_extra_is_said_before_the_fit(monkeypatch):

@@ -73,12 +73,21 @@ def test_without_a_target_only_the_plans_are_shown(model, tmp_path):
         (["--to", "onnx", "--table", "items"], "--table is needed for --to pgvector, and for no"),
         (["--to", "onnx", "--database", "x"], "--database is for --to pgvector only"),
         (["--to", "onnx", "--indexable"], "--indexable is for --to pgvector only"),
+        (["--to", "onnx", "--plan", "re-index"], "--plan is for --to pgvector only"),
+        (["--to", "onnx", "--column", "v"], "--column is for --to pgvector only"),
+        (["--to", "onnx", "--id-column", "v"], "--id-column is for --to pgvector only"),
+        (["--plan", "query-only"], "--plan is for --to pgvector only"),
+        (["--database", "x", "--table", "items"], "--database is for --to pgvector only"),
+        (["--output", "x.npz"], "--output is the file or folder of --to, but no file is written"),
         (
             ["--to", "pgvector", "--table", "t", "--plan", "re-index", "--indexable"],
             "plan is 're-index', but indexable is True",
         ),
         (["--vectors", "0"], "n_vectors=0 is not allowed"),
-        (["--to", "numpy", "--output", "nowhere/x.npz"], "there is no folder there to write in"),
+        (
+            ["--to", "numpy", "--output", "nowhere/x.npz"],
+            "cannot write 'nowhere/x.npz': there is no folder there to write in",
+        ),
         (
             ["--to", "pgvector", "--table", "t", "--database", "postgresql:///x?host=/nowhere"],
             "PostgreSQL said: ",
@@ -92,6 +101,20 @@ def test_bad_options(options, message, model):
     assert result.exit_code == 2
     assert message in result.stderr
     assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_folder_of_modules_must_be_new(model, tmp_path):
+    (tmp_path / "there").mkdir()
+    options = ["--to", "sentence-transformers", "--output", tmp_path / "there"]
+    result = invoke("export", model, *options)
+    assert result.exit_code == 2
+    assert "there' exists, but a new folder is to be written." in result.stderr
+
+
+def test_an_index_without_vectors_is_called_so(model):
+    pytest.importorskip("faiss", reason="faiss is part of likewise[export]")
+    result = invoke("export", model, "--to", "faiss")
+    assert "It returns squared distances. It has no vectors yet." in result.stdout
 
 
 def test_models_that_cannot_be_exported(tmp_path):

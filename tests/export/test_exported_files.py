@@ -127,6 +127,25 @@ def test_every_target_writes_by_name(tmp_path):
         export(MAPS["plain"], "excel", tmp_path / "x")
 
 
+@pytest.mark.parametrize(
+    ("to", "options", "message"),
+    [
+        ("pgvector", {}, "export to pgvector needs the option table, but it is not given."),
+        ("onnx", {"table": "x"}, "export to onnx has no option 'table'; its options are: none."),
+        ("faiss", {"table": "x"}, "export to faiss has no option 'table'; its .*: vectors."),
+        (
+            "pgvector",
+            {"table": "x", "rows": 1},
+            "export to pgvector has no option 'rows'; its options are: table",
+        ),
+    ],
+)
+def test_options_of_another_target_are_named(to, options, message, tmp_path):
+    with pytest.raises(TypeError, match=f"^{message}"):
+        export(MAPS["plain"], to, tmp_path / "out", **options)
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize(("name", "module"), [("onnx", "onnx"), ("faiss", "faiss")])
 def test_a_missing_package_is_named(name, module, tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, module, None)

@@ -17,7 +17,7 @@ from likewise._runtime.validation import check_finite, pluralize, warn_user
 from likewise.adapter import EmbeddingAdapter
 from likewise.cli import _options as option
 from likewise.cli._data import Data, judged_pairs, read_data, vectors_of
-from likewise.cli._export import check_table, plan_lines, written_line
+from likewise.cli._export import check_destination, check_table, plan_lines, written_line
 from likewise.cli._output import check_writable, print_lines, show
 from likewise.datasets import RawTable, read_labels
 from likewise.datasets._columns import gaps_of
@@ -135,9 +135,12 @@ def adapt(
     lines = [adapter.verdict_]
     if exported is not None:
         to, path = exported
-        export(adapter, to, path, **({"table": table} if table else {}))
+        options: dict[str, Any] = {"table": table} if table else {}
+        if "vectors" in TARGETS[to].options:
+            options["vectors"] = X if others is None else np.concatenate([X, others])
+        export(adapter, to, path, **options)
         costs = plans(adapter, n_vectors)
-        lines += [written_line(to, path), *plan_lines(costs, n_vectors)]
+        lines += [written_line(to, path, n_vectors), *plan_lines(costs, n_vectors)]
         facts |= {"exported": str(path), "returns": TARGETS[to].distance}
         facts |= {"plans": [asdict(plan) for plan in costs]}
     adapter.save(output)
@@ -189,7 +192,7 @@ def _labelled_rows(y: Array | None, data: Data) -> BoolArray:
 
 def _rehearse(to: str, path: Path, table: str | None, d: int) -> None:
     """Raise before any work if an export would fail."""
-    check_writable(path.absolute().parent / "new")
+    check_destination(to, path)
     with tempfile.TemporaryDirectory() as folder:
         options = {"table": table} if table else {}
         export(AffineMap(np.eye(d), np.zeros(d), True), to, Path(folder) / "map", **options)

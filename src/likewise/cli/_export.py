@@ -9,9 +9,11 @@ from typing import Any
 import click
 
 from likewise._files import load
+from likewise._runtime.validation import pluralize
 from likewise.cli._options import json_option
 from likewise.cli._output import check_writable, print_lines, show
 from likewise.export import TARGETS, Plans, export, install_pgvector, plans
+from likewise.export.sentence_transformers_folder import check_new_folder
 
 _SUFFIXES = {"numpy": ".npz", "onnx": ".onnx", "faiss": ".faiss", "pgvector": ".sql"}
 
@@ -21,12 +23,12 @@ _SUFFIXES = {"numpy": ".npz", "onnx": ".onnx", "faiss": ".faiss", "pgvector": ".
 @click.option("--to", type=click.Choice(list(TARGETS)), help="Where the model goes.")
 @click.option("--output", type=click.Path(path_type=Path), help="The file or folder to write.")
 @click.option("--table", help="pgvector: the table of the vectors.")
-@click.option("--column", default="embedding", help="pgvector: the column of the vectors.")
-@click.option("--id-column", default="id", help="pgvector: the column that tells rows apart.")
+@click.option("--column", show_default="embedding", help="pgvector: the column of the vectors.")
+@click.option("--id-column", show_default="id", help="pgvector: the column that tells rows apart.")
 @click.option(
     "--plan",
     type=click.Choice(["query-only", "re-index"]),
-    default="query-only",
+    show_default="query-only",
     help="pgvector: what is stored.",
 )
 @click.option(
@@ -44,9 +46,9 @@ def export_command(
     to: str | None,
     output: Path | None,
     table: str | None,
-    column: str,
-    id_column: str,
-    plan: str,
+    column: str | None,
+    id_column: str | None,
+    plan: str | None,
     indexable: bool,
     database: str | None,
     vectors: int,
@@ -67,25 +69,29 @@ def export_command(
     check_writable(json_file)
     loaded = load(model)
     found = plans(loaded, vectors)
-    check_table(to, table, "--to")
-    if to != "pgvector" and (database is not None or indexable):
-        option = "--indexable" if database is None else "--database"
-        raise ValueError(f"{option} is for --to pgvector only.")
     where: dict[str, Any] = {
-        "table": table,
         "column": column,
         "id_column": id_column,
         "plan": plan,
-        "indexable": indexable,
+        "indexable": indexable or None,
     }
+    where = {name: value for name, value in where.items() if value is not None}
+    given = [*where, *(["database"] if database is not None else [])]
+    if to != "pgvector" and given:
+        raise ValueError(f"--{given[0].replace('_', '-')} is for --to pgvector only.")
+    check_table(to, table, "--to")
+    if output is not None and (to is None or database is not None):
+        raise ValueError("--output is the file or folder of --to, but no file is written.")
+    if table is not None:
+        where["table"] = table
     lines, written = [], None
     if database is not None:
         install_pgvector(loaded, database, **where)
         lines = [f"Installed in table {table}: search returns {TARGETS['pgvector'].distance}."]
     elif to is not None:
         written = output or model.with_suffix(_SUFFIXES.get(to, "") or ".modules")
-        check_writable(written.absolute().parent / "new")
-        export(loaded, to, written, **(where if to == "pgvector" else {}))
+        check_destination(to, written)
+        export(loaded, to, written, **where)
         lines = [written_line(to, written)]
     lines += plan_lines(found, vectors)
     result = {
@@ -103,9 +109,19 @@ def check_table(to: str | None, table: str | None, option: str) -> None:
         raise ValueError(f"--table is needed for {option} pgvector, and for no other target.")
 
 
-def written_line(to: str, path: Path) -> str:
-    """Return what was written for a target."""
-    return f"Wrote {path}: {TARGETS[to].output}. It returns {TARGETS[to].distance}."
+def check_destination(to: str, path: Path) -> None:
+    """Raise before any work if a target cannot be written there."""
+    if to == "sentence-transformers":
+        check_new_folder(path)
+    check_writable(path)
+
+
+def written_line(to: str, path: Path, n_vectors: int = 0) -> str:
+    """Return what was written for a target; `n_vectors` are in the index, where it is one."""
+    line = f"Wrote {path}: {TARGETS[to].output}. It returns {TARGETS[to].distance}."
+    if "vectors" in TARGETS[to].options:
+        line += f" It has {pluralize(n_vectors, 'vector') if n_vectors else 'no vectors yet'}."
+    return line
 
 
 def plan_lines(found: Plans, vectors: int) -> list[str]:

@@ -186,7 +186,8 @@ BEGIN
   IF installed IS NULL THEN
     RAISE EXCEPTION 'the database has no extension vector: run CREATE EXTENSION vector';
   END IF;
-  IF (string_to_array(installed, '.')::integer[])[1:2] < ARRAY[{major}, {minor}] THEN
+  -- Releases may end in letters, such as 0.8.0-dev.
+  IF regexp_match(installed, '^([0-9]+)[.]([0-9]+)')::integer[] < ARRAY[{major}, {minor}] THEN
     RAISE EXCEPTION 'the extension vector has version %, but at least {least} is needed', installed;
   END IF;
   IF to_regclass({_text(names.table)}) IS NULL THEN

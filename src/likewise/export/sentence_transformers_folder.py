@@ -45,10 +45,7 @@ def write_sentence_transformers(model: Any, folder: str | os.PathLike[str]) -> N
     """
     affine = AffineMap.from_model(model)
     target = Path(folder).absolute()
-    if target.exists():
-        raise FileExistsError(f"{quote_path(target)} exists, but a new folder is to be written.")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"There is no folder {quote_path(target.parent)} to write in.")
+    check_new_folder(target)
     unfinished = target.parent / f".likewise-{secrets.token_hex(8)}.part"
     try:
         _write(affine, unfinished)
@@ -56,6 +53,15 @@ def write_sentence_transformers(model: Any, folder: str | os.PathLike[str]) -> N
     except BaseException:
         shutil.rmtree(unfinished, ignore_errors=True)
         raise
+
+
+def check_new_folder(target: Path) -> None:
+    """Raise an error if a folder cannot be made there."""
+    if target.exists():
+        raise FileExistsError(f"{quote_path(target)} exists, but a new folder is to be written.")
+    if not target.absolute().parent.is_dir():
+        parent = target.absolute().parent
+        raise FileNotFoundError(f"There is no folder {quote_path(parent)} to write in.")
 
 
 def _write(affine: AffineMap, folder: Path) -> None:

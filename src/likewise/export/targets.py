@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 from likewise._runtime.text import quote
@@ -29,12 +30,18 @@ class Target:
         Which distance the target returns: squared or not.
     write : callable
         Takes the model, the path and further options.
+    options : tuple of str
+        Names of the further options.
+    required : tuple of str
+        Those that must be given.
     """
 
     name: str
     output: str
     distance: str
     write: Callable[..., None]
+    options: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
 
 
 def _write_pgvector(model: Any, path: str | os.PathLike[str], **options: Any) -> None:
@@ -47,8 +54,21 @@ TARGETS = {
     for target in (
         Target("numpy", "a .npz file with W, mean and normalize", _VECTORS, write_numpy),
         Target("onnx", "an ONNX model with input x and output z", _VECTORS, write_onnx),
-        Target("faiss", "an index that maps what it stores", "squared distances", write_faiss),
-        Target("pgvector", "SQL for PostgreSQL", "distances, not squared", _write_pgvector),
+        Target(
+            "faiss",
+            "an index that maps what it stores",
+            "squared distances",
+            write_faiss,
+            options=("vectors",),
+        ),
+        Target(
+            "pgvector",
+            "SQL for PostgreSQL",
+            "distances, not squared",
+            _write_pgvector,
+            options=tuple(name for name in signature(pgvector_sql).parameters if name != "model"),
+            required=("table",),
+        ),
         Target(
             "sentence-transformers",
             "a folder with the modules Dense and Normalize",
@@ -80,4 +100,14 @@ def export(model: Any, to: str, path: str | os.PathLike[str], **options: Any) ->
     """
     if to not in TARGETS:
         raise ValueError(f"to is {quote(to)}, but it must be one of {', '.join(TARGETS)}.")
-    TARGETS[to].write(model, path, **options)
+    target = TARGETS[to]
+    for name in options:
+        if name not in target.options:
+            allowed = ", ".join(target.options) or "none"
+            raise TypeError(
+                f"export to {to} has no option {quote(name)}; its options are: {allowed}."
+            )
+    for name in target.required:
+        if name not in options:
+            raise TypeError(f"export to {to} needs the option {name}, but it is not given.")
+    target.write(model, path, **options)
