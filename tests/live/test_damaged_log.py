@@ -88,3 +88,16 @@ def test_what_is_no_log_is_refused(tmp_path):
         open_log(str(tmp_path), PROJECT)
     with pytest.raises(FileNotFoundError, match="There is no folder for the log"):
         open_log(str(tmp_path / "none" / "log.sqlite"), PROJECT)
+
+
+def test_an_empty_file_becomes_a_log_and_that_is_said(tmp_path):
+    path = tmp_path / "log.sqlite"
+    path.touch()
+    log = open_log(str(path), PROJECT)
+    assert log.read() == []
+    assert "was an empty file: a new log is begun in it" in log.notices[0]
+    log.append([judgement(1)])
+    log.close()
+    again = open_log(str(path), PROJECT)
+    assert again.notices == []
+    again.close()

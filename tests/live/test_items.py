@@ -8,6 +8,7 @@ import pytest
 from PIL import Image
 
 from likewise.live import Items, read_items
+from likewise.live._images import content_type
 from likewise.live.items import MAX_SHOWN
 
 FRAME = pd.DataFrame({"id": ["a", "b", "c"], "name": ["x", "y", None], "size": [1.0, 2.0, None]})
@@ -93,7 +94,7 @@ def test_images_that_do_not_decode_are_left_out_and_named(tmp_path):
         (([1.0, 2.0],), "one vector per item is needed"),
         (([[1.0], [np.nan]],), "the vector of row 1 has NaN"),
         (([[1.0], [1e20]],), "the vector of row 1 has .* huge"),
-        (([[1.0], [2.0]], ["a", "a"]), "1 id occur more than once, such as 'a'"),
+        (([[1.0], [2.0]], ["a", "a"]), "1 id repeats another one, such as 'a', but ids"),
         (([[1.0], [2.0]], ["a"]), "there are 1 ids, but 2 vectors"),
         (([[1.0], [2.0]], ["a", "b\x00"]), "is not allowed: 1 to 512 characters"),
         (([[1.0], [2.0]], ["a", ""]), "the id '' is not allowed"),
@@ -110,15 +111,57 @@ def test_bad_items(arguments, message):
         ("a.jsonl", '{"x": 1}\nnot json\n', "line 2 of .* is not JSON"),
         ("a.jsonl", "[1]\n", "line 1 of .* must be an object"),
         ("a.csv", "id,x\na,1\n,2\n", "column 'id' of .* has empty cells"),
-        ("a.csv", "id,x\na,1\na,2\n", "occur more than once"),
+        ("a.csv", "id,x\na,1\na,2\n", "1 id repeats another one"),
+        ("a.csv", "id,x\na,1\na,2\na,3\n", "2 ids repeat another one"),
+        ("a.csv", "id,x\na,1\n", "there is 1 item, but two are needed"),
+        ("a.csv", "id,x\n", "there are 0 items, but two are needed"),
+        ("a.jsonl", '{"x": "\xe9"}\n', "line 1 of .* is not UTF-8, but JSON lines must be"),
         ("a.xlsx", "", "must be a folder of images or end in"),
     ],
 )
 def test_bad_files(tmp_path, name, content, message):
     path = tmp_path / name
-    path.write_text(content)
+    path.write_text(content, encoding="latin-1")
     with pytest.raises(ValueError, match=message):
         read_items(path)
+
+
+@pytest.mark.parametrize("cell", ["one", "[1, 2", '{"a": 1}', "[1]"])
+def test_cells_that_are_no_vectors(tmp_path, cell):
+    pd.DataFrame({"v": ["[1, 2]", cell]}).to_csv(tmp_path / "a.csv", index=False)
+    with pytest.raises(ValueError, match=r"column 'v' of .* must hold lists of equally many"):
+        read_items(tmp_path / "a.csv", vectors="v")
+
+
+@pytest.mark.parametrize("name", ["folder", "a.npy"])
+@pytest.mark.parametrize(
+    "columns", [{"id_column": "key"}, {"text_column": "name"}, {"drop": ["size"]}]
+)
+def test_columns_of_what_has_none(tmp_path, name, columns):
+    (tmp_path / "folder").mkdir()
+    np.save(tmp_path / "a.npy", np.eye(3))
+    with pytest.raises(ValueError, match=r"is not allowed: .*, and only tables have columns"):
+        read_items(tmp_path / name, **columns)
+
+
+def test_the_content_of_an_image_decides_and_not_its_name(tmp_path):
+    image = Image.new("RGB", (20, 10))
+    image.save(tmp_path / "a.png")
+    image.save(tmp_path / "b.png", "JPEG")
+    image.save(tmp_path / "c.png", "TIFF")
+    items = read_items(tmp_path)
+    assert items.ids == ["a.png", "b.png"]
+    assert items.notices == ["1 image could not be decoded and is left out: c.png."]
+    types = [content_type(items.image_path(row)) for row in range(2)]
+    assert types == ["image/png", "image/jpeg"]
+    assert content_type(tmp_path / "c.png") is None
+    assert content_type(tmp_path / "gone.png") is None
+
+
+def test_long_fractions_are_shown_with_six_digits():
+    items = Items([[0.0], [1.0]], columns={"x": [0.1234567890123, 12.5], "n": [12345678901234, 2]})
+    assert items.shown(0)["cells"] == {"x": "0.123457", "n": "12345678901234"}
+    assert items.shown(1)["cells"] == {"x": "12.5", "n": "2"}
 
 
 def test_missing_columns_and_empty_folders(tmp_path):

@@ -294,6 +294,8 @@ def test_the_client_against_a_running_service(tmp_path):
             with pytest.raises(ServiceError, match="there is no item 'x'") as refused:
                 client.judge("x", "1", "same")
             assert refused.value.status == 404
+            sent = client.last_id
+            assert client.judge("0", "1", "same", sent).id == sent == client.last_id
         with Client(url, "wrong") as stranger, pytest.raises(ServiceError, match="token"):
             stranger.next()
         port = url.rsplit(":", 1)[1]

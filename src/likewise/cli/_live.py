@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import secrets
+import sys
 import webbrowser
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import click
 
 from likewise._files import load
+from likewise._runtime.validation import pluralize
 from likewise.cli import _options as option
 from likewise.cli._output import print_lines
 
@@ -56,24 +58,29 @@ def label(
 
     DATA is a table (CSV, TSV, Parquet), JSON lines, an array (.npy, .npz) or a folder of images. A
     page opens in the browser; it works without a network. Judgements go to DATA.judgements.sqlite
-    unless --log says otherwise, and the next start goes on from there.
+    unless --log says otherwise, and the next start goes on from there. In a terminal, the key E
+    writes pairs, model and report to the folder DATA.export.
 
     \b
     Examples:
       likewise label products.csv --id product --text name --vectors products.npy
-      likewise label photos --terminal
+      likewise label photos
+      likewise label products.csv --text name --terminal
     """
     from likewise.live import bind, serve
     from likewise.live.serving import addresses
     from likewise.live.terminal import label_in_terminal
 
+    if terminal and not sys.stdin.isatty():
+        raise ValueError("--terminal needs a terminal, but the input is not one.")
     name = getpass.getuser()
     listening = None if terminal else bind(host, port)
     engine = _engine(data, [name], **options)
     if listening is None:
         with engine:
-            count = label_in_terminal(engine, name, click.getchar, lambda line: print_lines(line))
-        print_lines(f"{count} pairs judged.")
+            folder = Path(f"{str(data).rstrip('/')}.export")
+            count = label_in_terminal(engine, name, click.getchar, print_lines, folder)
+        print_lines(f"{pluralize(count, 'pair')} judged.")
         return
     token = secrets.token_urlsafe(24)
     links = [f"{address}/#token={token}" for address in addresses(listening)]

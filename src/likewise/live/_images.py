@@ -11,20 +11,20 @@ from likewise._runtime.arrays import Array
 from likewise.live.log import require_extra
 
 CONTENT_TYPES = {
-    ".png": "image/png",
-    ".jpg": "image/jpeg",
-    ".jpeg": "image/jpeg",
-    ".gif": "image/gif",
-    ".webp": "image/webp",
+    "PNG": "image/png",
+    "JPEG": "image/jpeg",
+    "GIF": "image/gif",
+    "WEBP": "image/webp",
 }
 """What browsers show; SVG is not among them, since it can hold scripts."""
+_SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 _SIDE = 16
 _MAX_PIXELS = 50_000_000
 
 
 def image_files(folder: Path) -> list[Path]:
     """Return the images in a folder and the folders in it, in the order of their names."""
-    found = (path for path in folder.rglob("*") if path.suffix.lower() in CONTENT_TYPES)
+    found = (path for path in folder.rglob("*") if path.suffix.lower() in _SUFFIXES)
     return sorted(path for path in found if path.is_file() and not path.is_symlink())
 
 
@@ -46,12 +46,23 @@ def without_broken(files: list[Path]) -> list[int]:
     return [row for row, path in enumerate(files) if _open(path) is not None]
 
 
-def _open(path: Path) -> Any:
-    """Return a decoded image, or None if it cannot be decoded, or is too large to try."""
+def content_type(path: Path) -> str | None:
+    """Return the type of an image by its content, or None if browsers do not show it."""
     pillow = require_extra("PIL.Image", "a folder of images")
     try:
         with pillow.open(path) as image:
-            if image.width * image.height > _MAX_PIXELS:
+            return CONTENT_TYPES.get(image.format)
+    except (OSError, ValueError, SyntaxError, pillow.DecompressionBombError):
+        return None
+
+
+def _open(path: Path) -> Any:
+    """Return a decoded image, or None if it cannot be shown, or is too large to try."""
+    pillow = require_extra("PIL.Image", "a folder of images")
+    try:
+        with pillow.open(path) as image:
+            # The format is that of the content: a TIFF that is called .png cannot be shown.
+            if image.format not in CONTENT_TYPES or image.width * image.height > _MAX_PIXELS:
                 return None
             image.load()
             return image.copy()

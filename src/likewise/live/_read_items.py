@@ -18,7 +18,7 @@ from likewise.datasets._arrays import read_array, read_npz
 from likewise.datasets._frames import read_frame
 from likewise.datasets._sources import open_source
 from likewise.live._images import image_files, thumbnails, without_broken
-from likewise.live.items import Items
+from likewise.live.items import Items, check_counterparts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,7 +70,9 @@ def read_items(
     {'name': 'Assam', 'price': '3'}
     """
     path = Path(data)
+    columns = {"id_column": id_column, "text_column": text_column, "drop": drop or None}
     if path.is_dir():
+        _refuse_columns(columns, f"{quote_path(path)} is a folder of images")
         return _from_folder(path, vectors)
     if path.suffix.lower() not in _SUFFIXES:
         raise ValueError(
@@ -78,6 +80,7 @@ def read_items(
         )
     check_readable(path, "a table of items")
     if path.suffix.lower() in (".npy", ".npz"):
+        _refuse_columns(columns, f"{quote_path(path)} is an array")
         if vectors is not None:
             raise ValueError("vectors are given twice: the items are an array themselves.")
         return Items(_array(path))
@@ -87,6 +90,15 @@ def read_items(
         with open_source(path, None) as source:
             frame = read_frame(source)
     return _from_frame(frame, quote_path(path), vectors, id_column, text_column, drop)
+
+
+def _refuse_columns(columns: dict[str, Any], found: str) -> None:
+    """Raise an error if a column is named of what has none."""
+    for name, given in columns.items():
+        if given is not None:
+            raise ValueError(
+                f"{name}={quote(given)} is not allowed: {found}, and only tables have columns."
+            )
 
 
 def _array(path: Path) -> Array:
@@ -110,12 +122,16 @@ def _read_json_lines(path: Path) -> pd.DataFrame:
     import pandas as pd
 
     rows = []
-    with open(path, encoding="utf-8") as lines:
+    with open(path, "rb") as lines:
         for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
             try:
-                row = json.loads(line)
+                row = json.loads(line.decode("utf-8"))
+            except UnicodeDecodeError:
+                raise ValueError(
+                    f"line {number} of {quote_path(path)} is not UTF-8, but JSON lines must be."
+                ) from None
             except ValueError as error:
                 raise ValueError(
                     f"line {number} of {quote_path(path)} is not JSON ({reason(error)})."
@@ -141,6 +157,7 @@ def _from_frame(
             raise ValueError(
                 f"{where} has no column {quote(name)}; it has {list_some(frame.columns)}."
             )
+    check_counterparts(len(frame))
     frame = frame.drop(columns=list(drop))
     if id_column is None and "id" in frame.columns:
         id_column = "id"
@@ -180,8 +197,8 @@ def _vectors(frame: pd.DataFrame, where: str, vectors: str | None) -> tuple[Arra
 
 
 def _from_lists(column: pd.Series[Any], where: str) -> Array:
-    values = [json.loads(v) if isinstance(v, str) else v for v in column]
     try:
+        values = [json.loads(v) if isinstance(v, str) else v for v in column]
         return np.array([np.asarray(value, dtype=np.float32) for value in values])
     except (TypeError, ValueError):
         raise ValueError(
@@ -223,8 +240,8 @@ def _from_folder(folder: Path, vectors: str | None) -> Items:
         kept = set(good)
         broken = [path.name for row, path in enumerate(files) if row not in kept]
         notices.append(
-            f"{pluralize(len(broken), 'image')} could not be decoded and are left out: "
-            f"{list_some(broken, 4)}."
+            f"{pluralize(len(broken), 'image')} could not be decoded and "
+            f"{'is' if len(broken) == 1 else 'are'} left out: {list_some(broken, 4)}."
         )
     chosen = [files[row] for row in good]
     ids = [path.relative_to(folder).as_posix() for path in chosen]

@@ -35,6 +35,8 @@ class SQLiteLog:
         if self._path.is_dir():
             raise IsADirectoryError(f"{quote_path(path)} is a folder, but a log is a file.")
         unclean = Path(f"{self._path}-wal").exists()
+        if not unclean and self._path.exists() and not self._path.stat().st_size:
+            self.notices.append(f"{quote_path(path)} was an empty file: a new log is begun in it.")
         # A power cut while the write-ahead log was copied: what is missing is still in that log.
         truncated = seems_truncated(self._path) and not unclean
         self._connection: Any = self._open(truncated)

@@ -51,6 +51,11 @@ class Client:
     timeout : float, default=30
         Seconds to wait for an answer.
 
+    Attributes
+    ----------
+    last_id : str or None
+        Id of the last judgement that was sent, whether or not an answer came.
+
     Examples
     --------
     >>> from likewise.live import Client
@@ -60,6 +65,7 @@ class Client:
     """
 
     url: str
+    last_id: str | None
 
     def __init__(self, url: str, token: str, *, timeout: float = 30.0) -> None:
         parts = urlsplit(url)
@@ -68,6 +74,7 @@ class Client:
                 f"url={quote(url)} is not allowed: one such as 'http://127.0.0.1:8765' is needed."
             )
         self.url = url.rstrip("/")
+        self.last_id = None
         self._token, self._path = token, parts.path.rstrip("/")
         kind = (
             http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
@@ -92,9 +99,13 @@ class Client:
     def judge(
         self, left: str, right: str, answer: Answer, judgement_id: str | None = None
     ) -> ReceivedJudgement:
-        """Judge a pair; it is on disk when this returns. After an error, send the same id again."""
+        """Judge a pair; it is on disk when this returns.
+
+        After an error, send the same id again: the one that was given, or `last_id`.
+        """
+        self.last_id = judgement_id or str(uuid.uuid4())
         content = {
-            "id": judgement_id or str(uuid.uuid4()),
+            "id": self.last_id,
             "left": left,
             "right": right,
             "answer": answer,

@@ -60,11 +60,7 @@ class Items:
         X = np.ascontiguousarray(self.vectors, dtype=np.float32)
         if X.ndim != 2 or not X.shape[1]:
             raise ValueError(f"vectors have shape {X.shape}, but one vector per item is needed.")
-        if len(X) < 2:
-            raise ValueError(
-                f"there is {pluralize(len(X), 'item')}, but two are needed: an item alone has no "
-                "counterpart to be compared with."
-            )
+        check_counterparts(len(X))
         _check_finite(X)
         self.vectors: Array = X
         self._rows: dict[str, int] | None = None
@@ -123,6 +119,15 @@ class Items:
         return cells
 
 
+def check_counterparts(n_items: int) -> None:
+    """Raise an error unless there are two items."""
+    if n_items < 2:
+        raise ValueError(
+            f"there {'is' if n_items == 1 else 'are'} {pluralize(n_items, 'item')}, but two are "
+            "needed: an item alone has no counterpart to be compared with."
+        )
+
+
 def _shown_cell(value: Any) -> str:
     if value is None or value != value:
         return ""
@@ -153,9 +158,10 @@ def _rows_by_id(ids: Sequence[str], n_items: int) -> dict[str, int]:
     if len(rows) < len(ids):
         seen: set[str] = set()
         repeated = next(item for item in ids if item in seen or seen.add(item))  # type: ignore[func-returns-value]
+        number = len(ids) - len(rows)
         raise ValueError(
-            f"{pluralize(len(ids) - len(rows), 'id')} occur more than once, such as "
-            f"{quote(repeated)}, but ids must differ."
+            f"{pluralize(number, 'id')} {'repeats' if number == 1 else 'repeat'} another one, such "
+            f"as {quote(repeated)}, but ids must differ."
         )
     for item in ids:
         if not item or len(item) > _MAX_ID or "\x00" in item or not item.isprintable():

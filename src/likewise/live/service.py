@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import csv
-import io
 from dataclasses import asdict
 from importlib.resources import files
 from typing import Annotated, Any
@@ -15,15 +13,14 @@ from fastapi import Depends, FastAPI, HTTPException, Query, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 from fastapi.security import HTTPBearer
 
-from likewise import _files
 from likewise._runtime.version import __version__
 from likewise.live import schemas
-from likewise.live._images import CONTENT_TYPES
+from likewise.live._images import content_type
 from likewise.live.differences import shown_pair
 from likewise.live.engine import Engine
 from likewise.live.events import Event
+from likewise.live.exports import model_file, pairs_csv, report_file
 from likewise.live.log import LogError, StorageFullError
-from likewise.live.report import report_html
 from likewise.live.scan import scan_rows
 from likewise.live.security import Guard, Tokens, cookie_name
 from likewise.live.submission import RefusedError
@@ -229,7 +226,7 @@ def _add_metric(app: FastAPI) -> None:
         It is a PairClassifier with the promised threshold, or a metric where none is promised.
         """
         return _download(
-            _files.content_of(engine.model()), "application/octet-stream", "model.safetensors"
+            model_file(engine, annotator), "application/octet-stream", "model.safetensors"
         )
 
     @app.get("/health", response_model=schemas.Health)
@@ -285,19 +282,14 @@ def _add_page(app: FastAPI) -> None:
     @app.get("/export/pairs.csv", response_class=Response)
     def pairs(annotator: Annotator, engine: TheEngine) -> Response:
         """Return the judgements in force as a table."""
-        text = io.StringIO()
-        writer = csv.writer(text)
-        writer.writerow(["left", "right", "answer", "annotator", "audit", "id"])
-        for event in engine.in_force():
-            cells = (event.left, event.right, event.answer, event.annotator)
-            writer.writerow([*cells, int(event.source == "audit"), event.id])
-        return _download(text.getvalue().encode(), "text/csv; charset=utf-8", "pairs.csv")
+        content = pairs_csv(engine, annotator)
+        return _download(content, "text/csv; charset=utf-8", "pairs.csv")
 
     @app.get("/export/report.html", response_class=Response)
     def report(annotator: Annotator, engine: TheEngine) -> Response:
         """Return a report as one HTML file."""
-        page = report_html(engine.progress(annotator), asdict(engine.agreement()))
-        return _download(page.encode(), "text/html; charset=utf-8", "report.html")
+        content = report_file(engine, annotator)
+        return _download(content, "text/html; charset=utf-8", "report.html")
 
     @app.get("/image", response_class=Response)
     def image(item: schemas.ItemId, annotator: Annotator, engine: TheEngine) -> Response:
@@ -306,11 +298,10 @@ def _add_page(app: FastAPI) -> None:
         if engine.items.kind != "image":
             raise HTTPException(404, "the items are not images.")
         path = engine.items.image_path(row)
-        try:
-            content = path.read_bytes()
-        except OSError:
-            raise HTTPException(404, "the file of the image is gone.") from None
-        return Response(content, media_type=CONTENT_TYPES[path.suffix.lower()])
+        media_type = content_type(path)
+        if media_type is None:
+            raise HTTPException(404, "the image is gone or cannot be shown any more.")
+        return Response(path.read_bytes(), media_type=media_type)
 
     @app.get("/", response_class=Response, include_in_schema=False)
     async def page() -> Response:
