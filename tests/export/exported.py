@@ -6,6 +6,8 @@ import likewise as lw
 from likewise.base import AffineMap
 
 RTOL = 1e-5
+# Of squared distances, relative to the largest: a few roundings in float32.
+TIES = 3e-7
 
 
 def affine_map(*, normalize, n_components=5, n_features=8, seed=0):

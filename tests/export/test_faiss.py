@@ -4,7 +4,7 @@ import gc
 
 import numpy as np
 import pytest
-from exported import MAPS, assert_order, assert_same_images, images, learned, sqdist, vectors
+from exported import MAPS, TIES, assert_order, assert_same_images, images, learned, sqdist, vectors
 
 from likewise.export import QueryOnly, faiss_index, write_faiss
 
@@ -71,9 +71,9 @@ def test_query_only_has_the_order_of_brute_force(name):
     index.add(plan.stored(X))
     products, found = index.search(plan.query(queries), 20)
     expected = sqdist(MODELS[name], queries, X)
-    assert_order(found, expected, 20, slack=2e-5 * expected.max())
+    assert_order(found, expected, 20, slack=TIES * expected.max())
     distances = plan.distance(queries, products)
-    np.testing.assert_allclose(distances**2, np.sort(expected)[:, :20], atol=2e-5 * expected.max())
+    np.testing.assert_allclose(distances**2, np.sort(expected)[:, :20], atol=TIES * expected.max())
 
 
 @pytest.mark.parametrize("name", ["plain", "normalised"])
@@ -85,7 +85,7 @@ def test_query_only_of_a_hundred_thousand_vectors(name):
     index.add(plan.stored(X))
     _, found = index.search(plan.query(queries), 100)
     expected = brute_force(MAPS[name], queries, X)
-    assert_order(found, expected, 100, slack=2e-5 * expected.max())
+    assert_order(found, expected, 100, slack=TIES * expected.max())
 
 
 def brute_force(affine, queries, X):

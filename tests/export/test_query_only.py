@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from exported import MAPS, affine_map, assert_order, sqdist, vectors
+from exported import MAPS, TIES, affine_map, assert_order, sqdist, vectors
 
 from likewise.base import AffineMap
 from likewise.export import QueryOnly
@@ -35,7 +35,7 @@ def test_order_and_distance(name):
     assert stored.shape == (100, 9)
     products = searched @ stored.T
     expected = sqdist(MAPS[name], queries, X)
-    slack = 2e-5 * expected.max()
+    slack = TIES * expected.max()
     assert_order(np.argsort(-products, axis=1)[:, :10], expected, 10, slack)
     np.testing.assert_allclose(plan.distance(queries, products) ** 2, expected, atol=slack)
     if name != "normalised":
