@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+from likewise._runtime.blocks.stored_results import ResultStore, load
 from likewise._runtime.threads import single_threaded_blas
 
 
@@ -30,17 +31,20 @@ class Engine(Protocol):
 
 
 class LocalEngine:
-    """Runs every task at once in this process, on all cores."""
+    """Runs every task at once in this process, on all cores; large results are kept in files."""
 
     n_jobs: int | None = None
 
+    def __init__(self) -> None:
+        self._results = ResultStore()
+
     def submit(self, task: Callable[..., Any], *arguments: Any) -> Any:
-        """Return the result itself."""
-        return _run(task, *arguments)
+        """Return a handle of the result."""
+        return self._results.keep(_run(task, *map(load, arguments)))
 
     def gather(self, handles: Sequence[Any]) -> list[Any]:
-        """Return the results, which the handles are."""
-        return list(handles)
+        """Return the results."""
+        return [load(handle) for handle in handles]
 
 
 class ClusterEngine:

@@ -1,25 +1,29 @@
-"""Dask collections as validated blocks of rows."""
+"""Dask collections and memory maps as validated blocks of rows."""
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
 
 from likewise._runtime.arrays import Array, IndexArray
 from likewise._runtime.blocks import is_dask
-from likewise._runtime.blocks.engines import Engine, engine_of
+from likewise._runtime.blocks.engines import Engine, LocalEngine, engine_of
 from likewise._runtime.blocks.lazy_rows import check_dask_features
 from likewise._runtime.blocks.rows import BlockedRows
 from likewise._runtime.configuration import configured_device
+from likewise._runtime.tables import check_table
 from likewise._runtime.text import quote
 
 # Blocks depend on the shape alone, so that results do: not on chunks, workers or threads.
 _MIN_BLOCK_ROWS = 256
 _MAX_BLOCK_ROWS = 1 << 15
+_MAX_FILE_ROWS = 1 << 14  # of a block of a file: one block at a time is in memory
 _BLOCK_BYTES = 1 << 26
 _BLOCKS = 8
 
@@ -45,15 +49,15 @@ class _Summary(NamedTuple):
     labels: Array | None
 
 
-def block_rows(n_rows: int, n_features: int, itemsize: int) -> int:
+def block_rows(n_rows: int, n_features: int, itemsize: int, max_rows: int = _MAX_BLOCK_ROWS) -> int:
     """Return how many rows a block has: an eighth of all, within limits."""
-    most = min(_MAX_BLOCK_ROWS, _BLOCK_BYTES // max(1, n_features * itemsize))
+    most = min(max_rows, _BLOCK_BYTES // max(1, n_features * itemsize))
     return max(1, min(max(_MIN_BLOCK_ROWS, -(-n_rows // _BLOCKS)), most))
 
 
 def check_blocked_rows(estimator: Any, X: Any, *, min_rows: int = 1) -> BlockedRows:
     """Return a Dask array or dataframe as finite rows in blocks, all of group 0."""
-    given = _as_blocks(estimator, X, None)
+    given = _of_dask(estimator, X, None)
     if given.shape[0] < min_rows:
         raise ValueError(
             f"X has {given.shape[0]} rows (n_samples), but {type(estimator).__name__} needs at "
@@ -67,8 +71,11 @@ def check_blocked_rows(estimator: Any, X: Any, *, min_rows: int = 1) -> BlockedR
 def check_blocked_labels(
     estimator: Any, X: Any, y: Any, *, min_classes: int = 2
 ) -> tuple[BlockedRows, Array]:
-    """Return finite rows in blocks, whose groups are the classes of y, and the classes."""
-    given = _as_blocks(estimator, X, y)
+    """Return finite rows in blocks, whose groups are the classes of y, and the classes.
+
+    X is a Dask array or dataframe, or a memory map.
+    """
+    given = _of_dask(estimator, X, y) if is_dask(X) else _of_file(estimator, X, np.asarray(y))
     classes = _check_values(given)
     # Each several times, or it would warn that so many different labels look like regression.
     check_classification_targets(np.repeat(classes, 3))
@@ -82,7 +89,50 @@ def check_blocked_labels(
     return rows, classes
 
 
-def _as_blocks(estimator: Any, X: Any, y: Any) -> _Labelled:
+def _of_file(estimator: Any, X: Any, y: Array) -> _Labelled:
+    """Read X block by block, with its labels."""
+    check_table(X, "X")
+    validate_data(estimator, np.zeros((1, X.shape[1])), reset=True)
+    y = _one_per_row(y, len(X))
+    dtype = np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
+    n_rows, n_features = X.shape
+    step = block_rows(n_rows, n_features, dtype.itemsize, _MAX_FILE_ROWS)
+    starts = np.arange(0, n_rows, step)
+    engine = LocalEngine()
+    blocks = [engine.submit(_read, dtype, X, y, start, step) for start in starts]
+    counts = np.minimum(step, n_rows - starts)
+    return _Labelled(engine, blocks, counts, (n_rows, n_features), dtype)
+
+
+def _read(dtype: Any, X: Any, y: Array, start: int, step: int) -> tuple[Array, Array | None]:
+    part = slice(start, start + step)
+    rows = np.array(X[part])
+    _drop_pages(X)
+    return _load(dtype, rows, y[part])
+
+
+def _drop_pages(X: Any) -> None:
+    """Let the system take back the pages of a memory map that were read."""
+    source = X
+    while isinstance(source, np.ndarray):
+        source = source.base
+    # Those of a private map (mode "c") may have changes that are nowhere else.
+    if isinstance(source, mmap.mmap) and X.mode in ("r", "r+") and hasattr(source, "madvise"):
+        source.madvise(mmap.MADV_DONTNEED)
+
+
+def _one_per_row(y: Any, n_rows: int) -> Any:
+    """Return labels as a vector with one of each row."""
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if y.ndim != 1:
+        raise ValueError(f"y has {y.ndim} dimensions, but one label per row is needed.")
+    if y.shape[0] != n_rows:
+        raise ValueError(f"X has {n_rows} rows but y has {y.shape[0]} labels; they must match.")
+    return y
+
+
+def _of_dask(estimator: Any, X: Any, y: Any) -> _Labelled:
     """Cut X and y into the same blocks, and begin to compute them."""
     import dask
     import dask.array as da
@@ -103,30 +153,36 @@ def _as_blocks(estimator: Any, X: Any, y: Any) -> _Labelled:
     labels: Sequence[Any] = [None] * len(table.chunks[0])
     if y is not None:
         y = _known_chunks(y, engine) if is_dask(y) else da.from_array(np.asarray(y), chunks=-1)
-        if y.ndim == 2 and y.shape[1] == 1:
-            y = y[:, 0]
-        if y.ndim != 1:
-            raise ValueError(f"y has {y.ndim} dimensions, but one label per row is needed.")
-        if y.shape[0] != n_rows:
-            raise ValueError(f"X has {n_rows} rows but y has {y.shape[0]} labels; they must match.")
-        labels = y.rechunk({0: table.chunks[0]}).to_delayed().ravel()
+        labels = _delayed_blocks(_one_per_row(y, n_rows).rechunk({0: table.chunks[0]}))
     loaded = [
         dask.delayed(_load, pure=False)(dtype, part, label)
-        for part, label in zip(table.to_delayed().ravel(), labels, strict=True)
+        for part, label in zip(_delayed_blocks(table), labels, strict=True)
     ]
     blocks = compute(engine, loaded)
     counts = np.array(table.chunks[0], dtype=np.int64)
     return _Labelled(engine, blocks, counts, (n_rows, n_features), dtype)
 
 
+def _delayed_blocks(table: Any) -> Sequence[Any]:
+    """Return the blocks of a Dask array, as delayed values of the same graph.
+
+    Optimised, a graph would have other tasks of the same names than that of another fit.
+    """
+    blocks: Sequence[Any] = table.to_delayed(optimize_graph=False).ravel()
+    return blocks
+
+
 def compute(engine: Engine, delayed: list[Any]) -> list[Any]:
     """Return handles of delayed values, which are being computed."""
-    import dask
-
     client = getattr(engine, "client", None)
-    if client is None:
-        return list(dask.compute(*delayed))
-    return list(client.compute(delayed))
+    if client is not None:
+        return list(client.compute(delayed))
+    # One after the other: together they may not fit in memory.
+    return [engine.submit(_computed, value) for value in delayed]
+
+
+def _computed(delayed: Any) -> Any:
+    return delayed.compute()
 
 
 def _known_chunks(X: Any, engine: Engine) -> Any:
@@ -138,7 +194,7 @@ def _known_chunks(X: Any, engine: Engine) -> Any:
     if not np.isnan(table.shape[0]):
         return table
     parts = table.rechunk({1: -1}) if table.ndim == 2 else table
-    sizes = compute(engine, [dask.delayed(len)(part) for part in parts.to_delayed().ravel()])
+    sizes = compute(engine, [dask.delayed(len)(part) for part in _delayed_blocks(parts)])
     known = tuple(map(int, engine.gather(sizes)))
     return da.Array(
         parts.dask, parts.name, (known, *parts.chunks[1:]), dtype=table.dtype, meta=table._meta

@@ -13,8 +13,9 @@ from likewise._numerics.centring import robust_centre
 from likewise._numerics.products import map_rows
 from likewise._numerics.spread import magnitudes
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
+from likewise._runtime.blocks import is_dask, is_read_in_blocks
 from likewise._runtime.blocks.rows import BlockedRows
-from likewise._runtime.validation import check_labelled
+from likewise._runtime.blocks.validation import check_blocked_labels
 from likewise.batch._scatter import group_sizes
 from likewise.batch.lmnn.preconditioning import centred_and_scaled, power_of_two
 from likewise.constraints import unit_sqdist
@@ -141,27 +142,41 @@ class BlockedSupervision:
         return BlockedSelection(targets, weights, BlockedImpostorSearch(targets, self.margin, rows))
 
 
+def learns_from_blocks(learner: Any, X: Any, anchor_weight: Any, targets: Any) -> bool:
+    """Return whether LMNN learns from blocks of X: a Dask collection, or a large memory map.
+
+    A memory map is read as a whole for options that need rows in memory.
+    """
+    if is_read_in_blocks(X):
+        return not _given_for_memory(learner, anchor_weight, targets)
+    return is_dask(X)
+
+
+def _given_for_memory(learner: Any, anchor_weight: Any, targets: Any) -> list[str]:
+    """Return which options are given that need rows in memory."""
+    given = {
+        "anchor_weight": anchor_weight is not None,
+        "targets": targets is not None,
+        "kernel": learner.kernel is not None,
+        "validation_fraction": learner.validation_fraction is not None,
+        "solver='projected'": learner.solver == "projected",
+    }
+    return [name for name, is_given in given.items() if is_given]
+
+
 def supervise_blocks(
     learner: Any, X: Any, y: Any, anchor_weight: Any, targets: Any
 ) -> tuple[BlockedRows, BlockedSupervision]:
-    """Return the rows of a Dask collection in blocks and their supervision by labels.
+    """Return the rows of a Dask collection or memory map in blocks, and their supervision.
 
-    Raises an error for options that need rows in memory.
+    Raises an error for a Dask collection with options that need rows in memory.
     """
-    given = {
-        "anchor_weight": anchor_weight,
-        "targets": targets,
-        "kernel": learner.kernel,
-        "validation_fraction": learner.validation_fraction,
-        "solver='projected'": True if learner.solver == "projected" else None,
-    }
-    for name, value in given.items():
-        if value is not None:
-            raise ValueError(
-                f"{name} is given, but X is a Dask collection, from which LMNN cannot learn with "
-                "it: leave it out, or gather the rows by X.compute()."
-            )
-    rows, _, classes = check_labelled(learner, X, y, blocked=True)
+    for name in _given_for_memory(learner, anchor_weight, targets):
+        raise ValueError(
+            f"{name} is given, but X is a Dask collection, from which LMNN cannot learn with it: "
+            "leave it out, or gather the rows by X.compute()."
+        )
+    rows, classes = check_blocked_labels(learner, X, y)
     check_sizes(group_sizes(rows, np.empty(0, dtype=np.int64)), classes, learner.n_neighbors)
     return rows, BlockedSupervision(learner.n_neighbors, learner.margin)
 
@@ -274,8 +289,7 @@ def _with_targets(
     n = len(block[0])
     nothing = GroupedPairs.empty(n)
     alone = LocalPairs(block[0], np.arange(start, start + n), nothing, nothing)
-    outside = (np.concatenate(side) for side in zip(*halo, strict=True))
-    return alone.with_pairs(*chosen, *outside, targets=True)
+    return alone.with_pairs(*chosen, halo, targets=True)
 
 
 def _radii(
@@ -337,9 +351,11 @@ def _part(parts: tuple[Any, ...], place: int) -> Any:
 
 def _with_impostors(local: LocalPairs, found: list[_Found]) -> tuple[LocalPairs, FloatArray]:
     """Return the impostors of a block, sorted, and their squared distances."""
-    rows, numbers, sqdist, halo, halo_numbers = (
-        np.concatenate(side) for side in zip(*found, strict=True)
+    rows, numbers, sqdist = (
+        np.concatenate(side)
+        for side in zip(*((part.rows, part.numbers, part.sqdist) for part in found), strict=True)
     )
     order = np.lexsort((numbers, rows))
-    joined = local.with_pairs(rows[order], numbers[order], halo, halo_numbers, targets=False)
+    halo = [(part.halo, part.halo_numbers) for part in found]
+    joined = local.with_pairs(rows[order], numbers[order], halo, targets=False)
     return joined, sqdist[order]

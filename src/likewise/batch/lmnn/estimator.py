@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from likewise._runtime.arrays import Array
-from likewise._runtime.blocks import is_dask
 from likewise._runtime.blocks.rows import BlockedRows
 from likewise._runtime.progress import progress
 from likewise._runtime.row_numbers import check_weights
@@ -36,7 +35,7 @@ from likewise.base.diagnosis import diagnosed
 from likewise.batch._initialisation import checked_init, init_rule, initial_components
 from likewise.batch._kernel_metric import KernelMetric
 from likewise.batch._kernel_space import KernelSpace
-from likewise.batch.lmnn.blocked import supervise_blocks
+from likewise.batch.lmnn.blocked import learns_from_blocks, supervise_blocks
 from likewise.batch.lmnn.early_stopping import ErrorRate, ValidationSet, split_validation
 from likewise.batch.lmnn.growing_rank import leading_rows
 from likewise.batch.lmnn.matrix_problem import LMNNMatrixProblem, require_all_components
@@ -91,17 +90,15 @@ class LMNN(KernelMetric):
     n_passes : int
         Number of passes; each further one selects the targets again, by the metric learned so far.
     solver : {"auto", "lbfgs", "projected"}
-        "lbfgs" is L-BFGS on L; "auto" chooses it. "projected" is the projected subgradient method
-        on M of the paper's Appendix A, which is much slower; the page on LMNN says how it differs.
+        "auto" is L-BFGS on L; "projected" is the paper's much slower method on M (Appendix A).
     neighbors : {"auto", "brute", "tree"}
         Search for targets and impostors: by comparing all rows, by trees (faster for many rows of
         two or three features), or by whichever is faster. The result is the same.
     kernel : None, "linear", "rbf", "poly" or callable
-        Learn in the feature space of a kernel, on the coordinates of kernel PCA. It needs 32 n²
-        bytes and keeps all rows. A callable maps two arrays of rows to their kernel matrix.
+        Learn on the coordinates of kernel PCA, with 32 n² bytes. A callable maps two arrays of rows
+        to their kernel matrix.
     kernel_params : dict, optional
-        Parameters of the kernel, named as in scikit-learn: "gamma" (1 / n_features by default),
-        "coef0" (1), "degree" (3); or the keyword arguments of a callable.
+        "gamma" (1 / n_features by default), "coef0" (1), "degree" (3), or arguments of a callable.
     budget : int, optional
         With a kernel: the number of leading kernel principal components to keep; all by default.
     max_iter : int
@@ -109,8 +106,7 @@ class LMNN(KernelMetric):
     tol : float
         Converged when `duality_gap_` is at most `tol`.
     validation_fraction : float, optional
-        Fraction of each class to hold out. Learning stops when the error rate on it no longer
-        decreases, and the metric with the lowest one is kept.
+        Fraction of each class to hold out; the metric with the lowest error rate on it is kept.
     random_state : int, RandomState or None
         Determines which rows are held out.
     n_jobs : int or None
@@ -229,7 +225,8 @@ class LMNN(KernelMetric):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or Dask array or dataframe
-            Training data; those of a Dask collection stay on their workers.
+            Training data. Those of a Dask collection stay on their workers, and those of a memory
+            map of 32 MiB or more, or of any if `max_memory` is set, are read in blocks.
         y : array-like of shape (n_samples,), or Dask array or series
             Labels of at least two classes, one of which has two rows.
         anchor_weight : array-like of shape (n_samples,), optional
@@ -242,7 +239,7 @@ class LMNN(KernelMetric):
         -------
         self
         """
-        if is_dask(X):
+        if learns_from_blocks(self, X, anchor_weight, targets):
             blocks, by_class = supervise_blocks(self, X, y, anchor_weight, targets)
             init = self._check_init(*blocks.shape, labelled=True)
             return self._learn(blocks, by_class, init, None, blocks.dtype)

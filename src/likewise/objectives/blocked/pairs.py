@@ -56,8 +56,7 @@ class LocalPairs:
         self,
         rows: IndexArray,
         numbers: IndexArray,
-        halo: Array,
-        halo_numbers: IndexArray,
+        halo: list[tuple[Array, IndexArray]],
         *,
         targets: bool,
     ) -> LocalPairs:
@@ -69,21 +68,21 @@ class LocalPairs:
             The local numbers of anchors.
         numbers : int array of shape (n_pairs,)
             The numbers among all rows of the others.
-        halo : array of shape (n_halo, n_features)
-            Rows of other blocks, in any order, also repeated.
-        halo_numbers : int array of shape (n_halo,)
-            Their numbers among all rows.
+        halo : list of tuples of arrays
+            Rows of other blocks, in any order, also repeated, and their numbers among all rows.
         targets : bool
             Whether these are the target pairs; the impostor pairs are then none.
         """
         n = self.n_anchors
         if not targets:  # what target pairs refer to stays
             used = np.unique(self.targets.cols[self.targets.cols >= n])
-            halo = np.concatenate([self.X[used], halo])
-            halo_numbers = np.concatenate([self.numbers[used], halo_numbers])
-        outside, first = np.unique(halo_numbers, return_index=True)
-        X = np.concatenate([self.X[:n], halo[first]])
+            halo = [*halo, (self.X[used], self.numbers[used])]
+        outside = np.unique(np.concatenate([part_numbers for _, part_numbers in halo]))
         everyone = np.concatenate([self.numbers[:n], outside])
+        X = np.empty((len(everyone), self.X.shape[1]), dtype=self.X.dtype)
+        X[:n] = self.X[:n]
+        for part, part_numbers in halo:
+            X[n + np.searchsorted(outside, part_numbers)] = part
         pairs = GroupedPairs.from_sorted(rows, n, rows, _places(numbers, everyone, n))
         if targets:
             return LocalPairs(X, everyone, pairs, GroupedPairs.empty(n))

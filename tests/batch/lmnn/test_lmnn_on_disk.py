@@ -1,0 +1,108 @@
+"""LMNN of rows in a memory map: those of an array, without being in memory as a whole."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+import likewise as lw
+from likewise._runtime import blocks
+from likewise._runtime.blocks import stored_results
+
+
+@pytest.fixture
+def always_blocks(monkeypatch):
+    """Read small files in blocks, too, and hold hardly any result in memory."""
+    monkeypatch.setattr(blocks, "_MIN_BLOCKED_BYTES", 0)
+    monkeypatch.setattr(stored_results, "_MAX_HELD", 0)
+
+
+def on_disk(folder, X):
+    np.save(folder / "rows.npy", X)
+    return np.load(folder / "rows.npy", mmap_mode="r")
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:1000, 20:36].astype(np.float32), np.array(list("abcdefghij"))[y[:1000]]
+
+
+@pytest.mark.usefixtures("always_blocks")
+@pytest.mark.parametrize(
+    "options", [{}, {"regularization": 0.2}, {"n_passes": 2}, {"init": "fda"}], ids=str
+)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16])
+def test_the_minimum_of_the_rows_in_memory(tmp_path, digits, options, dtype):
+    X, y = digits
+    learner = lw.LMNN(tol=0.01, **options)
+    expected = learner.fit(X.astype(dtype), y).objective_
+    found = learner.fit(on_disk(tmp_path, X.astype(dtype)), y)
+    assert found.duality_gap_ <= 0.01
+    assert found.objective_ == pytest.approx(expected, rel=0.01)
+    assert found.components_.dtype == (np.float32 if dtype == np.float32 else np.float64)
+    assert found.n_features_in_ == 16
+
+
+@pytest.mark.usefixtures("always_blocks")
+def test_same_bits_as_a_dask_array_of_the_rows(tmp_path, digits):
+    da = pytest.importorskip("dask.array", reason="needs likewise[dask]")
+    X, y = digits
+    learner = lw.LMNN(tol=0.05)
+    blocked = learner.fit(da.from_array(X, chunks=300), y).components_
+    np.testing.assert_array_equal(learner.fit(on_disk(tmp_path, X), y).components_, blocked)
+
+
+def test_small_files_are_read_as_a_whole_unless_memory_is_limited(tmp_path, digits):
+    X, y = digits
+    rows = on_disk(tmp_path, X)
+    learner = lw.LMNN(tol=0.05)
+    whole = learner.fit(X, y).components_
+    np.testing.assert_array_equal(learner.fit(rows, y).components_, whole)
+    assert not blocks.is_read_in_blocks(rows)
+    with lw.config_context(max_memory="1GB"):
+        assert blocks.is_read_in_blocks(rows)
+        assert not blocks.is_read_in_blocks(X)
+
+
+@pytest.mark.usefixtures("always_blocks")
+def test_options_that_need_all_rows_read_them(tmp_path, digits):
+    X, y = digits
+    weights = np.arange(len(X)) % 3
+    learner = lw.LMNN(tol=0.05)
+    expected = learner.fit(X, y, anchor_weight=weights).components_
+    found = learner.fit(on_disk(tmp_path, X), y, anchor_weight=weights).components_
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.usefixtures("always_blocks")
+@pytest.mark.parametrize(
+    ("change", "labels", "message"),
+    [
+        (lambda X: X, lambda y: y[:-1], "X has 1000 rows but y has 999 labels"),
+        (lambda X: X, lambda y: np.zeros(1000), "y has one class"),
+        (lambda X: np.where(X > 15, np.nan, X), lambda y: y, "Input X contains NaN in row"),
+        (lambda X: X + 1j, lambda y: y, "X holds complex numbers"),
+    ],
+)
+def test_files_that_are_refused(tmp_path, digits, change, labels, message):
+    X, y = digits
+    with pytest.raises(ValueError, match=message):
+        lw.LMNN().fit(on_disk(tmp_path, change(X)), labels(y))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_less_memory_than_the_rows_in_memory(tmp_path):
+    random = np.random.default_rng(0)
+    y = random.integers(0, 10, 20_000)
+    X = (random.normal(size=(20_000, 40)) + random.normal(size=(10, 40))[y]).astype(np.float32)
+    rows, learner = on_disk(tmp_path, X), lw.LMNN(max_iter=2)
+    peaks = []
+    for given, allowed in ((X, "auto"), (rows, "64MB")):
+        with lw.config_context(max_memory=allowed):
+            tracemalloc.start()
+            learner.fit(given, y)
+            peaks.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+    assert peaks[1] < peaks[0] / 2
