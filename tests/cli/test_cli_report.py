@@ -40,6 +40,25 @@ def test_report_of_a_table(table, tmp_path):
     assert "flavanoids" in page
 
 
+def test_what_was_done_to_the_table_is_said(table, tmp_path):
+    frame = pd.read_csv(table)
+    frame.loc[3:5, "ash"] = np.nan
+    frame.loc[9, "hue"] = np.nan
+    table.write_bytes(frame.to_csv(index=False).encode("cp1252"))
+    out = tmp_path / "r.html"
+    for command in (["report"], ["compare", "--report", out]):
+        options = ("--label", "kind", "--impute", "--methods", "Euclidean,RCA")
+        done = invoke(*command, table, *options, *(["--output", out] * (command == ["report"])))
+        assert done.exit_code == 0, done.stderr
+        assert "read as Windows-1252" in done.stderr
+        page = out.read_text(encoding="utf-8")
+        assert "is not UTF-8 text and is read as Windows-1252." in page
+        assert "4 empty cells were filled with the median" in page
+        assert "ash (3), hue (1)." in page
+        assert "error on 36 held-out rows" in page
+        out.unlink()
+
+
 def test_text_of_rows_is_shown_and_is_no_feature(table, tmp_path):
     frame = pd.read_csv(table)
     frame["title"] = [f"bottle & {number}" for number in range(len(frame))]

@@ -84,6 +84,9 @@ def test_spectrum_is_the_eigenvalues_of_m():
     ax = plotting.spectrum(low_rank)
     np.testing.assert_allclose(ax.lines[0].get_ydata(), [9, 4, 1e-10])
     assert ax.lines[1].get_xdata() == [2.5, 2.5], "the effective dimension is 2"
+    np.testing.assert_array_equal(ax.lines[2].get_xdata(), [4], "the eigenvalue that is zero")
+    flat = plotting.spectrum(np.diag([3.0, 2.9, 0.0]))
+    assert flat.get_ylim() > (0, 9.5), "the first point is whole"
     assert ax.get_title() == "2 of 4 directions matter"
 
 

@@ -40,13 +40,15 @@ def test_the_band_holds_the_limits_and_the_curve(figure):
     corners = polygon.get_xy()
     band = WITH_BAND.band
     if figure is plotting.roc:
-        expected = np.concatenate(
+        limits = np.concatenate(
             [
                 np.column_stack([band.fmr_upper, 1 - band.fnmr_upper]),
-                np.column_stack([band.fmr_lower, 1 - band.fnmr_lower])[::-1],
+                np.column_stack([band.fmr_lower, 1 - band.fnmr_lower]),
             ]
         )
-        np.testing.assert_allclose(corners[:-1], expected)
+        assert polygon.get_path().contains_points(limits, radius=1e-6).all()
+        assert limits.min(axis=0) == pytest.approx(corners.min(axis=0))
+        assert limits.max(axis=0) == pytest.approx(corners.max(axis=0))
     middle = WITH_BAND.fmr.searchsorted(0.3)
     point = WITH_BAND.fmr[middle], 1 - WITH_BAND.fnmr[middle]
     if figure is plotting.det:
@@ -56,6 +58,19 @@ def test_the_band_holds_the_limits_and_the_curve(figure):
     assert [label.split(",")[0] for label in labels] == ["mine", "other"]
     first, second = ax.lines[:1] + [line for line in ax.lines if "other" in line.get_label()]
     assert first.get_linestyle() != second.get_linestyle(), "not by colour alone"
+
+
+@pytest.mark.parametrize("figure", [plotting.roc, plotting.det])
+def test_the_band_does_not_cross_itself(figure):
+    """Both its sides rise on ROC axes and fall on DET axes, also where the limits do not."""
+    band = WITH_BAND.band
+    assert (np.diff(band.fmr_upper) < 0).any() or (np.diff(band.fnmr_upper) > 0).any()
+    corners = figure(WITH_BAND).patches[0].get_xy()[:-1]
+    farthest = int(np.abs(corners - corners[0]).sum(axis=1).argmax())
+    direction = [1, 1] if figure is plotting.roc else [1, -1]
+    there, back = corners[: farthest + 1] * direction, corners[farthest:][::-1] * direction
+    assert (np.diff(there, axis=0) >= 0).all()
+    assert (np.diff(back, axis=0) >= 0).all()
 
 
 def test_det_is_that_of_scikit_learn_on_normal_axes():

@@ -185,6 +185,24 @@ def test_dead_features_leaks_and_overfit_are_found():
     assert not [w for w in clean["warnings"] if w["kind"] == "leakage"]
 
 
+@pytest.mark.parametrize("codes", [[0, 1, 2], [7, -1, 3]], ids=str)
+def test_a_feature_that_gives_the_class_is_named(codes):
+    X = np.column_stack([WINE.X, np.array(codes, dtype=float)[WINE.y], WINE.y == 1])
+    names = [*WINE.feature_names, "stock", "one"]
+    found = summarise(X, WINE.y, feature_names=names, **QUICK)
+    leaks = [w["text"] for w in found["warnings"] if w["kind"] == "leakage"]
+    assert leaks == [
+        "Feature stock alone tells all 3 classes apart without an error: if it is known only "
+        "together with the label, leave out the column."
+    ]
+
+
+def test_remarks_stand_first_among_the_warnings():
+    found = summarise(WINE.X, WINE.y, remarks=["2 cells were <filled>."], **QUICK)
+    assert found["warnings"][0] == {"kind": "data", "text": "2 cells were <filled>."}
+    assert "<b>Data.</b> 2 cells were &lt;filled&gt;." in render(found)
+
+
 def test_the_code_of_the_report_runs(capsys):
     code = summary_of("labels")["run"]["python"]
     names = {}
@@ -321,7 +339,7 @@ def test_render_needs_a_summary_and_the_extra(monkeypatch):
         write_report("x.html", WINE.X, WINE.y)
 
 
-def test_steps_are_reported():
+def test_steps_are_reported(tmp_path):
     steps = []
     summarise(
         WINE.X,
@@ -331,6 +349,18 @@ def test_steps_are_reported():
     )
     assert all(0 <= done <= total for done, total, _ in steps)
     assert {"fitting RCA", "embedding", "neighbours"} <= {what for *_, what in steps}
+    own = steps[[what for *_, what in steps].index("fitting RCA") :]
+    totals = {total for _, total, _ in own}
+    assert totals == {len(own)}
+    assert [done for done, *_ in own] == list(range(len(own)))
+    write_report(
+        tmp_path / "r.html",
+        WINE.X,
+        WINE.y,
+        progress=lambda done, total, what: steps.append((done, total, what)),
+        **QUICK,
+    )
+    assert steps[-1] == (0, 1, "drawing the figures")
 
 
 @pytest.mark.slow

@@ -19,7 +19,6 @@ from likewise.cli._data import Data
 from likewise.cli._output import check_writable, print_comparison, print_note, show, show_estimate
 from likewise.cli._table import Table, table_options
 from likewise.datasets._download import cache_folder
-from likewise.tables import TableEncoder
 
 _REPEATS, _PAIR_REPEATS = 2, 3
 FIRST_ROWS = 4000
@@ -106,15 +105,14 @@ class _Problem(NamedTuple):
     X: Array
     judged: tuple[IndexArray, BoolArray] | None
     feature_names: list[str]
+    remarks: list[str]
 
 
 def _read(table: Table) -> _Problem:
-    """Return the rows; medians and words are those of all rows, scales those of each fold."""
     found = table.read()
     judged = table.judged_pairs(found)  # before the encoder, to which ids are a column of text
-    encoder = TableEncoder(table.encode, table.impute, standardize=False)
-    X = encoder.fit_transform(found.table)
-    return _Problem(found, X, judged, encoder.get_feature_names_out().tolist())
+    X, feature_names, remarks = table.encoded(found)
+    return _Problem(found, X, judged, feature_names, remarks)
 
 
 def _estimate(problem: _Problem, methods: list[str] | None, n_repeats: int) -> Estimate:
@@ -154,6 +152,7 @@ def _report(file: Path, table: Table, problem: _Problem, comparison: Any) -> Non
             groups=found.table.groups,
             comparison=comparison,
             feature_names=problem.feature_names,
+            remarks=problem.remarks,
             progress=work.move,
             **about,
         )

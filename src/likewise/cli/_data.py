@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -20,11 +21,12 @@ from likewise.tables import TableModel
 
 
 class Data(NamedTuple):
-    """A table, its name, and the data set that it is, if any."""
+    """A table, its name, the data set that it is, if any, and what was warned of in reading it."""
 
     name: str
     table: RawTable
     dataset: Dataset | None
+    remarks: tuple[str, ...] = ()
 
 
 def read_data(
@@ -49,7 +51,7 @@ def read_data(
     columns |= {"empty_labels": empty_labels, "keep_na": keep_na}
     if data == "-":
         with overall_progress("reading stdin"):
-            return Data("stdin", read_columns(sys.stdin.buffer, **columns), None)
+            return _read_file("stdin", sys.stdin.buffer, columns)
     if path.name == data and path.suffix == "" and (data in names() or not os.path.exists(data)):
         options = {"--label": label, "--groups": groups, "--id": ids, "--drop": drop or None}
         for option, given in (options | {"--format": format}).items():
@@ -61,7 +63,17 @@ def read_data(
             dataset = load(data, progress=lambda done, total: work.move(done, total, "bytes"))
         return Data(data, table_of(dataset), dataset)
     with overall_progress(f"reading {path.name}"):
-        return Data(path.name, read_columns(path, **columns), None)
+        return _read_file(path.name, path, columns)
+
+
+def _read_file(name: str, file: Path | BinaryIO, columns: dict[str, Any]) -> Data:
+    """Return the table in a file, with the warnings as remarks, too: a report shows them."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        table = read_columns(file, **columns)
+    for entry in caught:
+        warnings.warn(entry.message, stacklevel=2)
+    return Data(name, table, None, tuple(str(entry.message) for entry in caught))
 
 
 def table_of(dataset: Dataset) -> RawTable:

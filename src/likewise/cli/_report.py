@@ -16,7 +16,6 @@ from likewise.cli import _options as option
 from likewise.cli._data import Data
 from likewise.cli._output import check_writable, print_lines, show
 from likewise.cli._table import Table, table_options
-from likewise.tables import TableEncoder
 
 # Height and width of the pictures in well-known data sets.
 _PICTURES = {"digits": (8, 8), "digits8x8": (8, 8), "mnist": (28, 28), "usps": (16, 16)}
@@ -66,10 +65,8 @@ def report(
     about: dict[str, Any] = {}
     if text is not None:
         found, about["texts"] = _without_text(found, text)
-    encoder = TableEncoder(table.encode, table.impute, standardize=False)
-    X = encoder.fit_transform(found.table)
+    X, about["feature_names"], about["remarks"] = table.encoded(found)
     about |= about_data(table, found, X.shape[1], image=image, text=text)
-    about["feature_names"] = encoder.get_feature_names_out().tolist()
     if judged is not None:
         about |= {"pairs": judged[0], "same": judged[1]}
     with overall_progress("reporting", after=0.5, nested=False) as work:

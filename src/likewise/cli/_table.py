@@ -8,9 +8,14 @@ from typing import Any
 
 import click
 
-from likewise._runtime.arrays import BoolArray, IndexArray
+from likewise._runtime.arrays import BoolArray, FloatingArray, IndexArray
+from likewise._runtime.text import list_some
+from likewise._runtime.validation import pluralize
 from likewise.cli import _options as option
 from likewise.cli._data import Data, judged_pairs, read_data
+from likewise.datasets import RawTable
+from likewise.datasets._columns import gaps_of
+from likewise.tables import TableEncoder
 
 table_options = (
     option.label_option,
@@ -45,6 +50,16 @@ class Table:
     encode: bool
     impute: bool
     raw: bool
+
+    def encoded(self, found: Data) -> tuple[FloatingArray, list[str], list[str]]:
+        """Return the rows as numbers, the names of the features, and what a reader should know.
+
+        Medians and words are those of all rows; scales are left to who splits them.
+        """
+        encoder = TableEncoder(self.encode, self.impute, standardize=False)
+        X = encoder.fit_transform(found.table)
+        remarks = [*found.remarks, *_filled_cells(found.table)]
+        return X, encoder.get_feature_names_out().tolist(), remarks
 
     def read(self, *, labelled: bool | None = True) -> Data:
         """Return the rows; there must be labels if they are `labelled` and there are no pairs."""
@@ -98,6 +113,20 @@ class Table:
         if self.groups is not None:
             lines.append("groups = table.groups")
         return "\n".join(lines)
+
+
+def _filled_cells(table: RawTable) -> list[str]:
+    """Say how many empty cells were filled, and in which columns."""
+    counts = {name: int(gaps_of(cells).sum()) for name, cells in table.columns.items()}
+    counts = {name: count for name, count in counts.items() if count}
+    if not counts:
+        return []
+    filled = "was filled" if sum(counts.values()) == 1 else "were filled"
+    columns = list_some((f"{name} ({count})" for name, count in counts.items()), 8)
+    return [
+        f"{pluralize(sum(counts.values()), 'empty cell')} {filled} with the median of the column, "
+        f"or in columns of text with none of the words: {columns}."
+    ]
 
 
 def _load_code(name: str, *, labelled: bool) -> str:

@@ -6,9 +6,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+import numpy as np
+
+from likewise._runtime.arrays import FloatArray
 from likewise._runtime.text import quote
 from likewise.plotting._style import COLORS, axes_or_new, label_text, style
-from likewise.statistics import VerificationCurve
+from likewise.statistics import VerificationBand, VerificationCurve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,6 +67,23 @@ def curve_axes(
             ax.legend(loc=legend)
         else:
             ax.set_title(summary(named[""]))
+
+
+def band_outline(band: VerificationBand) -> tuple[FloatArray, FloatArray]:
+    """Return the false match and false non-match rates around a band.
+
+    The outline goes along the worse limits, towards larger thresholds, and back along the better
+    ones. A rate rises or falls with the threshold, and its limits are made to do so, too: each is
+    the loosest one of all thresholds that imply it. Else the outline would cross itself.
+    """
+    fmr_upper = np.maximum.accumulate(band.fmr_upper)
+    fmr_lower = np.minimum.accumulate(band.fmr_lower[::-1])[::-1]
+    fnmr_upper = np.maximum.accumulate(band.fnmr_upper[::-1])[::-1]
+    fnmr_lower = np.minimum.accumulate(band.fnmr_lower)
+    # At both ends, the corner of both limits closes the outline.
+    fmr = np.concatenate([fmr_lower[:1], fmr_upper, fmr_upper[-1:], fmr_lower[::-1]])
+    fnmr = np.concatenate([fnmr_upper[:1], fnmr_upper, fnmr_lower[-1:], fnmr_lower[::-1]])
+    return fmr, fnmr
 
 
 def named_curves(curves: Any, owner: str) -> dict[str, VerificationCurve]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import ndtri
 
 from likewise._runtime.arrays import BoolArray, FloatArray
-from likewise.plotting._curves import curve_axes
+from likewise.plotting._curves import band_outline, curve_axes
 from likewise.plotting._style import MUTED
 from likewise.statistics import VerificationCurve
 
@@ -85,8 +86,10 @@ def _fill_band(ax: Axes, curve: VerificationCurve, look: dict[str, Any]) -> None
         return
     place = np.searchsorted(curve.thresholds, band.thresholds, side="right") - 1
     drawn = _strictly_inside(curve.fmr[place]) & _strictly_inside(curve.fnmr[place])
-    fmr = np.concatenate([band.fmr_upper[drawn], band.fmr_lower[drawn][::-1]])
-    fnmr = np.concatenate([band.fnmr_upper[drawn], band.fnmr_lower[drawn][::-1]])
+    if not drawn.any():
+        return
+    columns = {name: values[drawn] for name, values in vars(band).items() if name != "confidence"}
+    fmr, fnmr = band_outline(replace(band, **columns))
     # A limit of 0 or 1 is beyond any axis; the edge of the figure cuts the band off.
     least = 0.1 / max(curve.n_same, curve.n_different)
     ax.fill(ndtri(fmr.clip(least, 1 - least)), ndtri(fnmr.clip(least, 1 - least)), **look)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from likewise.plotting._curves import curve_axes
+from likewise.plotting._curves import band_outline, curve_axes
 from likewise.plotting._style import MUTED
 from likewise.statistics import VerificationCurve
 
@@ -52,13 +50,9 @@ def roc(
         legend="lower right",
     ) as (ax, drawn):
         for curve, line, band_look in drawn:
-            band = curve.band
-            if band is not None:
-                ax.fill(
-                    np.concatenate([band.fmr_upper, band.fmr_lower[::-1]]),
-                    1 - np.concatenate([band.fnmr_upper, band.fnmr_lower[::-1]]),
-                    **band_look,
-                )
+            if curve.band is not None:
+                fmr, fnmr = band_outline(curve.band)
+                ax.fill(fmr, 1 - fnmr, **band_look)
             ax.plot(*curve.roc(), **line)
         ax.plot([0, 1], [0, 1], color=MUTED, linewidth=0.8, linestyle=":", gid="chance")
         ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")

@@ -24,7 +24,7 @@ def spectrum(metric: Any, *, ax: Axes | None = None) -> Axes:
 
     A steep spectrum ignores most directions, a flat one is nearly the Euclidean distance. The line
     marks `likewise.evaluation.effective_dimension`. Eigenvalues below 1e-12 of the largest are
-    rounding, and are left out.
+    rounding: such directions are empty circles at the bottom.
 
     Parameters
     ----------
@@ -67,8 +67,23 @@ def draw_spectrum(ax: Axes, eigenvalues: FloatArray, dimension: int, n_features:
         ax.set_yscale("log")
     else:
         ax.set_ylim(bottom=0)
+        ax.set_ylim(top=1.08 * eigenvalues.max(initial=0.0) or 1.0)
     ax.axvline(dimension + 0.5, color=MUTED, linestyle="--", linewidth=1)
     ax.set_xlim(0, max(n_features, len(eigenvalues)) + 1)
+    if len(eigenvalues) < n_features:
+        none = np.arange(len(eigenvalues) + 1, n_features + 1)
+        ax.plot(
+            none,
+            np.zeros(len(none)),
+            transform=ax.get_xaxis_transform(),  # zero has no place on a logarithmic axis
+            linestyle="none" if n_features <= _FEW else "-",
+            marker="o" if n_features <= _FEW else None,
+            markersize=4,
+            color=MUTED,
+            markerfacecolor="none",
+            clip_on=False,
+            gid="zero",
+        )
     ax.annotate(
         pluralize(dimension, "direction"),
         (dimension + 0.5, 0.96),

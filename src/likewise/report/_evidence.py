@@ -23,10 +23,11 @@ from likewise.plotting._spectrum import metric_eigenvalues
 from likewise.report._findings import findings
 from likewise.report._held_out import HeldOut
 from likewise.report._items import Items
-from likewise.report._learning import learning
+from likewise.report._learning import learning, n_learning_steps
 from likewise.report._verification import verification
 
 BEFORE = "Euclidean"
+_N_STEPS = 5  # without the learning curve
 _N_ITEMS = 6  # rows, or pairs, that are shown of each kind
 
 
@@ -119,9 +120,15 @@ def gather_evidence(
         random_state,
         step,
     )
+    step("warnings")
     found = [_warned(message) for message in caught]
     found += findings(held, raw, names, shown, metric, shares, errors, n_neighbors)
     return Evidence(sections, _without_repeats(found), fit_seconds)
+
+
+def n_steps(held: HeldOut, shown: str) -> int:
+    """Return how often `gather_evidence` calls `step`."""
+    return _N_STEPS + n_learning_steps(held, 1 if shown == BEFORE else 2)
 
 
 def _warned(caught: warnings.WarningMessage) -> dict[str, str]:

@@ -286,17 +286,19 @@ def spectrum_figure(found: dict[str, Any]) -> FigureOnPage:
         ax.set_title("")
 
     said = f"{found['dimension']} of {found['n_features']} directions matter"
+    n_zero = found["n_features"] - len(values)
+    zero = f" {n_zero} {'is' if n_zero == 1 else 'are'} zero, at the bottom." if n_zero else ""
     return draw_figure(
         "spectrum",
         "Spectrum",
-        f"{said}: their eigenvalues are above a millionth of the largest.",
+        f"{said}: their eigenvalues are above a millionth of the largest.{zero}",
         f"Eigenvalues of M in descending order. {said}.",
         draw,
         Table(
             ["direction", "eigenvalue", "share of the sum"],
             [
                 [str(number), f"{value:.4g}", f"{value / total:.2%}"]
-                for number, value in enumerate(values.tolist(), 1)
+                for number, value in enumerate([*values.tolist(), *[0.0] * n_zero], 1)
             ],
         ),
     )

@@ -33,8 +33,8 @@ def learning(
     A share that a method cannot be fitted to is left out. `fitted` has the metrics of all data.
     """
     of_rows = held.codes is not None
-    n_all = len(held.fit_rows) if of_rows else len(held.fit_pairs or ())
-    n_draws = _DRAWS if n_all <= _FEW_ROWS else 1
+    n_all = _n_all(held)
+    n_draws = _n_draws(n_all)
     sizes: list[int] = []
     errors: dict[str, list[list[float]]] = {name: [] for name in estimators}
     for share in _SHARES:
@@ -65,6 +65,20 @@ def learning(
         "n_draws": n_draws,
         "n_tested": len(held.voted_rows if of_rows else held.test_pairs or ()),
     }
+
+
+def n_learning_steps(held: HeldOut, n_metrics: int) -> int:
+    """Return how often `learning` calls `step`, if each share has its draws."""
+    return n_metrics * (1 + (len(_SHARES) - 1) * _n_draws(_n_all(held)))
+
+
+def _n_all(held: HeldOut) -> int:
+    """Return the number of rows, or else of pairs, that a metric is fitted to."""
+    return len(held.fit_rows) if held.codes is not None else len(held.fit_pairs or ())
+
+
+def _n_draws(n_all: int) -> int:
+    return _DRAWS if n_all <= _FEW_ROWS else 1
 
 
 def _draws(

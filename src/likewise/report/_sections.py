@@ -81,8 +81,8 @@ def _one(key: str, heading: str, found: dict[str, Any], draw: Any, text: str) ->
 
 def _about_warnings(summary: dict[str, Any]) -> list[str]:
     checked = (
-        "Checked: overfit, convergence, features without variance or weight, and held-out rows "
-        "that are copies of others."
+        "Checked: overfit, convergence, features without variance or weight, features that alone "
+        "give the class, and held-out rows that are copies of others."
     )
     return [checked] if summary["warnings"] else [f"None. {checked}"]
 
@@ -191,9 +191,11 @@ def facts_of(summary: dict[str, Any]) -> list[tuple[str, str]]:
     if "errors" in summary:
         errors = summary["errors"]
         number = f"{errors['before']:.1%} → {errors['after']:.1%}"
-        facts.append((number, f"held-out error, Euclidean → {shown}"))
+        n_rows = f"{summary['neighbors']['n_rows']:,}"
+        facts.append((number, f"error on {n_rows} held-out rows, Euclidean → {shown}"))
     if "missing" not in summary["verification"]:
         eers = [one["eer"] for one in summary["verification"]["metrics"].values()]
         number = " → ".join(f"{eer:.1%}" for eer in eers)
-        facts.append((number, f"equal error rate, Euclidean → {shown}"))
+        n_items = f"{summary['verification']['n_items']:,} held-out {summary['split']['unit']}s"
+        facts.append((number, f"equal error rate of pairs of {n_items}, Euclidean → {shown}"))
     return facts

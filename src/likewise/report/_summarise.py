@@ -20,13 +20,12 @@ from likewise.evaluation._checks import _encode, column_names, dense_rows
 from likewise.evaluation._report import plain
 from likewise.evaluation._runs import Progress
 from likewise.report._code import python_code
-from likewise.report._evidence import BEFORE, gather_evidence
+from likewise.report._evidence import BEFORE, gather_evidence, n_steps
 from likewise.report._held_out import HeldOut, split_pairs, split_rows
 from likewise.report._items import Items
 from likewise.statistics._pair_units import check_groups, require_both_kinds
 
 _REPEATS, _PAIR_REPEATS = 2, 3
-_STEPS = 40  # about, of the evidence; fits of the comparison are counted before
 
 
 def summarise(
@@ -45,6 +44,7 @@ def summarise(
     class_names: Sequence[str] | None = None,
     texts: Sequence[str] | None = None,
     image_shape: tuple[int, int] | None = None,
+    remarks: Sequence[str] = (),
     name: str = "data",
     loading: str | None = None,
     random_state: int = 0,
@@ -78,6 +78,8 @@ def summarise(
         What each row is, in words; shown for rows whose neighbours change.
     image_shape : tuple of two int, optional
         Height and width, where rows are the pixels of pictures.
+    remarks : sequence of str, optional
+        What was done to the data before, in sentences: they stand among the warnings.
     name : str, default="data"
         What the data are called.
     loading : str, optional
@@ -121,12 +123,12 @@ def summarise(
     feature_labels = (
         [f"x{i}" for i in range(rows.shape[1])] if columns is None else list(map(str, columns))
     )
-    done = 0
+    done, total = 0, n_steps(held, shown)
 
     def step(what: str) -> None:
         nonlocal done
         if progress is not None:
-            progress(min(done, _STEPS - 1), _STEPS, what)
+            progress(done, total, what)
         done += 1
 
     evidence = gather_evidence(
@@ -162,7 +164,7 @@ def summarise(
             "shown": {"name": shown, "call": row.call, "why": why, "before": BEFORE},
             "split": _split_sizes(held),
             **evidence.sections,
-            "warnings": evidence.warnings,
+            "warnings": [{"kind": "data", "text": text} for text in remarks] + evidence.warnings,
             "run": {
                 "facts": {
                     "likewise": __version__,

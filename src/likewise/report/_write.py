@@ -44,5 +44,7 @@ def write_report(
     """
     require_report()
     summary = summarise(X, y, **options)
+    if (progress := options.get("progress")) is not None:
+        progress(0, 1, "drawing the figures")
     write_atomically(path, render(summary).encode())
     return summary
