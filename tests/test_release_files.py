@@ -20,7 +20,7 @@ WHEEL = {
     "likewise/knn.py",
     "likewise/py.typed",
     "likewise/_loops/_native.cpython-311-x86_64-linux-gnu.so",
-    "likewise-0.1.0.dist-info/licenses/LICENSE",
+    "likewise-0.2.0.dist-info/licenses/LICENSE",
 }
 
 
@@ -54,6 +54,15 @@ def test_an_sdist_has_the_files_of_the_repository():
 def test_a_wheel_has_the_package_and_nothing_else(names, fault):
     assert CHECK["wheel_faults"](WHEEL, FILES) == []
     assert CHECK["wheel_faults"](set(names), FILES) == [fault]
+
+
+def test_a_wheel_for_linux_is_a_manylinux_one():
+    faults = CHECK["tag_faults"]
+    assert faults("likewise-0.2.0-cp311-cp311-manylinux_2_28_x86_64.whl") == []
+    assert faults("likewise-0.2.0-cp311-cp311-macosx_11_0_arm64.whl") == []
+    assert faults("likewise-0.2.0-cp311-cp311-linux_x86_64.whl") == [
+        "The wheel has the tag linux_x86_64, but manylinux is needed: repair it by auditwheel."
+    ]
 
 
 def test_wheels_and_ci_have_the_same_pythons_and_classifiers_no_others():

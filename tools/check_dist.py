@@ -25,7 +25,7 @@ def main() -> int:
     folder = Path(sys.argv[1])
     (sdist,), (wheel,) = folder.glob("*.tar.gz"), folder.glob("*.whl")
     faults = sdist_faults(sdist_names(sdist), tracked())
-    faults += wheel_faults(wheel_names(wheel), tracked())
+    faults += wheel_faults(wheel_names(wheel), tracked()) + tag_faults(wheel.name)
     if faults:
         print("\n".join(faults))
         return 1
@@ -77,6 +77,14 @@ def wheel_faults(names: set[str], files: list[str]) -> list[str]:
     return faults + [
         f"The wheel has {name}, which is not for it." for name in sorted(others - loops)
     ]
+
+
+def tag_faults(name: str) -> list[str]:
+    """Return a sentence for a wheel that runs with the libraries of one machine only."""
+    platform = name.removesuffix(".whl").split("-")[-1]
+    if not platform.startswith("linux_"):
+        return []
+    return [f"The wheel has the tag {platform}, but manylinux is needed: repair it by auditwheel."]
 
 
 def use(path: Path) -> None:
