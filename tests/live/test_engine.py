@@ -7,7 +7,7 @@ import uuid
 import apsw
 import numpy as np
 import pytest
-from judging import same_bits, toy_items
+from judging import judgement, same_bits, toy_items
 
 import likewise as lw
 from likewise.live import Engine, Items, LogError, RefusedError, StorageFullError, writer
@@ -425,3 +425,27 @@ def test_bad_parameters(tmp_path):
         Engine(ITEMS, log, target="eer")
     with pytest.raises(ValueError, match="choice='best' is not allowed"):
         Engine(ITEMS, log, choice="best")
+
+
+@pytest.mark.slow
+def test_after_100_000_judgements_pairs_and_progress_come_as_quickly(tmp_path):
+    items, y = toy_items(1000)
+    path = str(tmp_path / "log.sqlite")
+    engine = Engine(items, path, audit_share=0.0)
+    pairs = np.random.default_rng(0).permutation(np.stack(np.triu_indices(1000, 1), axis=1))
+    engine._log.append(
+        judgement(number, str(left), str(right), "same" if y[left] == y[right] else "different")
+        for number, (left, right) in enumerate(pairs[:100_000].tolist(), start=1)
+    )
+    engine.close()
+    with Engine(items, path, audit_share=0.0, annotators=["ann"]) as engine:
+        taken = []
+        for _ in range(100):
+            started = time.thread_time()
+            offer = engine.next("ann")
+            engine.progress("ann")
+            taken.append(time.thread_time() - started)
+            engine.judge(offer.left, offer.right, answer_of(offer), "ann").result()
+        assert engine.progress("ann")["own_judgements"] == 100_100
+        # A pass over all judgements would take some 50 ms each time.
+        assert np.median(taken) < 0.01
