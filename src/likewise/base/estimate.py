@@ -2,8 +2,10 @@
 
 The model is simple. Each method has a formula for its floating-point operations, a factor by which
 it is slower than a matrix product of as many (measured: geometric mean over six data sets of 178 to
-4000 rows and 13 to 64 features), and a formula for its memory. How many iterations a fit needs
-depends on the data, and is not known before: seconds are uncertain by a factor of 4 either way.
+4000 rows and 13 to 64 features; of LMNN, NCA and the closed forms, over 178 to 60,000 rows and 13
+to 784 features), and a formula for its memory. How many iterations a fit needs depends on the data,
+and is not known before: seconds are uncertain by a factor of 2 for LMNN, NCA and the closed forms,
+and of 4 for the others.
 """
 
 from __future__ import annotations
@@ -18,14 +20,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from likewise._runtime.blocks import is_read_in_blocks
 from likewise._runtime.memory import format_size
 from likewise._runtime.tables import check_table
-from likewise._runtime.threads import single_threaded_blas
+from likewise._runtime.threads import count_threads, single_threaded_blas
 from likewise._runtime.validation import TableLike
+from likewise.objectives.softmax_neighbours import softmax_bytes
+from likewise.objectives.working_memory import large_margin_data_bytes, large_margin_matrix_bytes
 
 UNCERTAINTY = 4.0
+_MEASURED_UNCERTAINTY = 2.0  # of methods that were measured on small and large data
 _FIXED_BYTES = 4e6
+_BLOCK_BYTES = 1.5e8  # of a fit that reads blocks: one search, and the results that are held
 _MAX_PAIRS = 100_000  # that fits from labels draw
+_SEARCHES = 8  # of impostors, by LMNN
+_SCREENED_FEATURES = 48  # from here on, searches leave most tiles early
+_MINI_BATCH_ROWS = 50_000  # from here on, NCA takes mini-batches
 _SIDE = 512
 
 
@@ -38,7 +48,8 @@ class Estimate:
     seconds : float
         Processor time. On several cores it may take less on the clock.
     interval : tuple of float
-        A quarter and four times of that: the number of iterations is not known before.
+        Half and twice of that for `LMNN`, `NCA` and closed forms, a quarter and four times for the
+        others: the number of iterations is not known before.
     n_bytes : int
         Memory that is needed in addition to the data.
     """
@@ -55,25 +66,35 @@ class Estimate:
         )
 
     @classmethod
-    def of(cls, seconds: float, n_bytes: float) -> Estimate:
+    def of(cls, seconds: float, n_bytes: float, uncertainty: float = UNCERTAINTY) -> Estimate:
         """Return the estimate with its interval."""
-        return cls(seconds, (seconds / UNCERTAINTY, seconds * UNCERTAINTY), int(n_bytes))
+        return cls(seconds, (seconds / uncertainty, seconds * uncertainty), int(n_bytes))
 
 
 @dataclass(frozen=True)
 class Size:
-    """The size of a problem: rows, features, classes, given pairs (or 0), and the learner."""
+    """The size of a problem: rows, features, classes, given pairs (or 0), and the learner.
+
+    `itemsize` is that of the numbers of X, and `in_blocks` says whether X is read in blocks.
+    """
 
     n: int
     d: int
     c: int
     m: int
     learner: Any
+    itemsize: int = 8
+    in_blocks: bool = False
 
     def iterations(self, usual: int) -> int:
         """Return the usual number of iterations, or `max_iter` if that is less."""
         most = getattr(self.learner, "max_iter", None)
         return usual if most is None else min(usual, most)
+
+    @property
+    def n_components(self) -> int:
+        """Rows of L."""
+        return getattr(self.learner, "n_components", None) or self.d
 
     @property
     def drawn(self) -> int:
@@ -93,20 +114,49 @@ class Size:
 
 @dataclass(frozen=True)
 class Cost:
-    """Formulas of one method: operations, how much slower than a product, and bytes."""
+    """Formulas of one method: operations, how much slower than a product, and bytes.
+
+    `copies` of X in float64 come in addition to `n_bytes`.
+    """
 
     operations: Callable[[Size], float]
     factor: float
     n_bytes: Callable[[Size], float] = lambda s: 0.0
     fixed: float = 0.015  # seconds of any fit
+    copies: float = 3.0
+    uncertainty: float = UNCERTAINTY
 
 
 def _covariance(s: Size) -> float:
-    return s.n * s.d**2 + 10 * s.d**3
+    return 2 * s.n * s.d**2 + 20 * s.d**3 + 400 * s.n * s.d
 
 
 def _lmnn(s: Size) -> float:
-    return s.search + s.iterations(100) * s.n * s.d * (s.d + 30)
+    """Exact searches in single precision, and steps over the rows and their pairs."""
+    searches = _SEARCHES * s.search * (0.23 if s.d >= _SCREENED_FEATURES else 0.46)
+    single = 0.7 if s.itemsize == 4 else 1.0
+    return searches + single * s.iterations(70) * s.n * s.d * (6 * s.d + 2500)
+
+
+def _lmnn_bytes(s: Size) -> float:
+    pairs = 250.0 * s.n * (1 + (getattr(s.learner, "n_neighbors", None) or 3))  # about 14 per row
+    n_metrics = s.c if type(s.learner).__name__ == "MultiMetricLMNN" else 1
+    matrices = large_margin_matrix_bytes(s.n, s.d, s.n_components, n_metrics)
+    if s.in_blocks:  # copies of the rows that the pairs of one block refer to
+        return matrices + min(_BLOCK_BYTES + 2.5 * s.n * s.d * s.itemsize, 28.0 * s.n * s.d + pairs)
+    return matrices + pairs + large_margin_data_bytes(s.n, s.d, s.itemsize, n_metrics)
+
+
+def _nca(s: Size) -> float:
+    """All rows with all others, in every iteration or epoch."""
+    in_batches = getattr(s.learner, "solver", "") != "lbfgs" and s.n >= _MINI_BATCH_ROWS
+    k = s.n_components
+    return s.iterations(5 if in_batches else 30) * s.n**2 * (2 * k + 2 * min(s.d, 2 * k) + 40)
+
+
+def _nca_bytes(s: Size) -> float:
+    fixed, tile = softmax_bytes(s.n, s.d)
+    return float(fixed + count_threads(getattr(s.learner, "n_jobs", None)) * tile)
 
 
 def _second_order(s: Size) -> float:
@@ -133,22 +183,27 @@ def _newton_bytes(s: Size) -> float:
     return 16.0 * (s.d * (s.d + 1) / 2) ** 2 if s.d <= 100 else 16.0 * s.drawn * s.d
 
 
+_measured = functools.partial(Cost, copies=0.0, uncertainty=_MEASURED_UNCERTAINTY)
+
 COSTS: Mapping[str, Cost] = MappingProxyType(
     {
         "Euclidean": Cost(lambda s: s.d**2, 1, fixed=0.005),
-        "Whitening": Cost(_covariance, 50, fixed=0.005),
-        "RCA": Cost(_covariance, 50, fixed=0.005),
-        "FDA": Cost(_covariance, 50, fixed=0.005),
-        "LMNN": Cost(_lmnn, 40, lambda s: 200.0 * s.n * s.d),
+        "Whitening": _measured(_covariance, 1, fixed=0.0016, copies=1.0),
+        "RCA": _measured(_covariance, 1.4, fixed=0.0020, copies=2.0),
+        "FDA": _measured(_covariance, 1.5, fixed=0.0024, copies=1.0),
+        "LMNN": _measured(_lmnn, 1, _lmnn_bytes),
         "MultiMetricLMNN": Cost(
             lambda s: (
                 s.search + s.iterations(300) * (s.n * s.d * (s.d + 30) + max(1, s.c) * s.d**3)
             ),
             200,
-            lambda s: 200.0 * s.n * s.d + 64.0 * s.c * s.d**2,
+            _lmnn_bytes,
+            copies=0.0,
         ),
-        "NCA": Cost(lambda s: s.iterations(25) * s.n**2 * s.d, 8, lambda s: 1e7),
-        "MCML": Cost(lambda s: s.iterations(40) * (s.n**2 * s.d + s.d**3), 13, lambda s: 1e7),
+        "NCA": _measured(_nca, 1, _nca_bytes, fixed=0.005),
+        "MCML": Cost(
+            lambda s: s.iterations(40) * (s.n**2 * s.d + s.d**3), 13, _nca_bytes, copies=0.0
+        ),
         "ITML": Cost(lambda s: s.iterations(10) * (s.drawn * s.d**2 + s.d**3), 500, _newton_bytes),
         "MMC": Cost(
             lambda s: s.iterations(30) * (s.drawn * s.d + s.d**3) + s.n * s.d**2,
@@ -198,9 +253,10 @@ COSTS: Mapping[str, Cost] = MappingProxyType(
             lambda s: 200.0 * s.n * s.d,
         ),
         "EnergyClassifier": Cost(
-            lambda s: _lmnn(s) if s.learner.metric is None else s.search,
-            40,
-            lambda s: 200.0 * s.n * s.d,
+            lambda s: _lmnn(s) if s.learner.metric is None else 40 * s.search,
+            1,
+            _lmnn_bytes,
+            copies=0.0,
         ),
         "EmbeddingAdapter": Cost(
             _adapted, 5, lambda s: 8.0 * s.n * s.d + 64.0 * s.d**2, fixed=0.05
@@ -226,13 +282,15 @@ def estimate_fit(learner: Any, X: TableLike, y: ArrayLike | None, n_pairs: int |
     parts = [learner]
     if hasattr(getattr(learner, "metric", None), "estimate"):  # which a classifier fits first
         parts.append(learner.metric)
-    seconds, n_bytes = 0.0, _FIXED_BYTES + 3.0 * 8 * n * d
-    for part in parts:
-        cost = _cost_of(part)
-        size = Size(n, d, c, n_pairs or 0, part)
+    itemsize = 4 if getattr(X, "dtype", None) == np.float32 else 8
+    costs = [_cost_of(part) for part in parts]
+    n_bytes = _FIXED_BYTES + max(cost.copies for cost in costs) * 8 * n * d
+    seconds = 0.0
+    for part, cost in zip(parts, costs, strict=True):
+        size = Size(n, d, c, n_pairs or 0, part, itemsize, is_read_in_blocks(X))
         seconds += cost.fixed + cost.factor * cost.operations(size) / machine_rate()
         n_bytes += cost.n_bytes(size)
-    return Estimate.of(seconds, n_bytes)
+    return Estimate.of(seconds, n_bytes, max(cost.uncertainty for cost in costs))
 
 
 def _cost_of(learner: Any) -> Cost:

@@ -142,7 +142,7 @@ class Learner(CallbackSupportMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Only its shape counts.
+            Only its shape and type count, and whether it is a memory map.
         y : array-like of shape (n_samples,), optional
             Labels, of which the number of classes counts; two by default.
         n_pairs : int, optional
@@ -151,7 +151,8 @@ class Learner(CallbackSupportMixin, BaseEstimator):
         Returns
         -------
         Estimate
-            Seconds and bytes; the seconds are uncertain by a factor of 4 either way.
+            Seconds and bytes; the seconds are uncertain by a factor of 2 either way for `LMNN`,
+            `NCA` and the closed forms, and of 4 for the others.
 
         Examples
         --------

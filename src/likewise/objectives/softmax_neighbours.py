@@ -123,8 +123,7 @@ class SoftmaxNeighbours:
         """Sort samples by their class codes 0…c-1, centre them and divide them by `scale`."""
         n_samples, n_features = X.shape
         n_threads, limit = count_threads(n_jobs), max_working_bytes()
-        fixed = 8 * (4 * n_samples * n_features + _MAX_PARTS * n_samples)
-        tile = min(max(_BLOCK_BYTES, 8 * _MIN_BLOCK_ANCHORS * n_samples), 8 * n_samples**2)
+        fixed, tile = softmax_bytes(n_samples, n_features)
         if limit is not None:
             tile = min(tile, max((limit - fixed) // n_threads, 8 * _LEAST_ANCHORS * n_samples))
         require_memory(
@@ -285,6 +284,13 @@ class SoftmaxNeighbours:
             if anchor_sums is not None:
                 anchor_sums += more_anchor_sums
         return _Sums(probability, log_partition, by_sample, by_anchor, anchor_sums)
+
+
+def softmax_bytes(n_samples: int, n_features: int) -> tuple[int, int]:
+    """Return the bytes of all samples and their sums, and those of a thread's block."""
+    fixed = 8 * (4 * n_samples * n_features + _MAX_PARTS * n_samples)
+    tile = min(max(_BLOCK_BYTES, 8 * _MIN_BLOCK_ANCHORS * n_samples), 8 * n_samples**2)
+    return fixed, tile
 
 
 def _few_are_near(Z: Array, sqnorm: Array, anchors: IndexArray) -> bool:

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from likewise._numerics.products import count_sums
 from likewise._runtime.blocks.rows import BlockedRows
 from likewise._runtime.memory import require_memory
 from likewise._runtime.tensors import is_tensor, require_memory_on
-
-# Arrays of the shape of L: the ten pairs in the memory of L-BFGS, and the current points.
-_COMPONENT_COPIES = 28
-# Matrices of n_features × n_features per metric: the pull, its eigenvectors, the preconditioner.
-_SQUARE_MATRICES = 6
-_DATA_COPIES = 5  # original, preconditioned and transformed
+from likewise.objectives.working_memory import large_margin_data_bytes, large_margin_matrix_bytes
 
 
 def require_memory_for_lmnn(
@@ -41,11 +35,8 @@ def require_memory_for_lmnn(
     """
     n_samples, n_columns = X.shape
     n_held = 0 if isinstance(X, BlockedRows) else n_samples  # in this process
-    components = _COMPONENT_COPIES * n_metrics + count_sums(n_samples, (n_components, n_columns))
-    matrices = _SQUARE_MATRICES * n_metrics + count_sums(n_samples, (n_columns, n_columns))
-    n_directions = min(n_columns, n_samples)  # that the data span
-    entries = n_directions * (components * n_components + matrices * n_columns)
-    data = n_held * n_columns * (_DATA_COPIES * X.dtype.itemsize * n_metrics + 8)
+    matrices = large_margin_matrix_bytes(n_samples, n_columns, n_components, n_metrics)
+    data = large_margin_data_bytes(n_held, n_columns, X.dtype.itemsize, n_metrics)
     metrics = f" with {n_metrics} metrics" if n_metrics > 1 else ""
     columns = "directions" if in_feature_space else "features"
     advice = "reduce the features first, with PCA for instance"
@@ -53,8 +44,10 @@ def require_memory_for_lmnn(
         advice = "a smaller budget keeps fewer of them"
     elif n_metrics > 1:
         advice += ", or learn fewer metrics"
+    elif n_held:
+        advice += ", or open X as a memory map, which is read in blocks"
     purpose = f"{owner}{metrics} of {n_samples} rows of {n_columns} {columns}"
     if is_tensor(X):
         # Besides, gradients in float64 as large as the rows.
         require_memory_on(X.device, data + 16.0 * n_samples * n_columns, purpose, advice)
-    require_memory(8.0 * entries + (0 if is_tensor(X) else data), purpose, advice)
+    require_memory(matrices + (0 if is_tensor(X) else data), purpose, advice)
