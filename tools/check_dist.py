@@ -48,8 +48,9 @@ def sdist_names(path: Path) -> set[str]:
 
 
 def wheel_names(path: Path) -> set[str]:
+    """Return the files of a wheel; auditwheel also writes entries for folders."""
     with zipfile.ZipFile(path) as archive:
-        return set(archive.namelist())
+        return {name for name in archive.namelist() if not name.endswith("/")}
 
 
 def sdist_faults(names: set[str], files: list[str]) -> list[str]:
