@@ -30,23 +30,27 @@ def seems_truncated(path: Path) -> bool:
     return valid and int.from_bytes(header[28:32], "big") * page > size
 
 
-def read_whole_events(connection: Any, error_class: type[Exception]) -> tuple[list[Event], bool]:
+def read_whole_events(
+    connection: Any, error_class: type[Exception]
+) -> tuple[list[Event], bytes, bool]:
     """Return the events up to the first that is missing, unreadable or changed.
 
-    And whether there was none such. Numbers without gaps and the chain of checksums tell.
+    With them, the checksum of the last one, and whether they are all. Numbers without gaps and the
+    chain of checksums tell.
     """
     events: list[Event] = []
     last = b""
     try:
         for row in connection.execute(f"SELECT {COLUMNS}, chain FROM events ORDER BY number"):
             event = Event(*row[:-1])
-            last = chain(last, event)
-            if event.number != len(events) + 1 or last != row[-1]:
-                return events, False
+            following = chain(last, event)
+            if event.number != len(events) + 1 or following != row[-1]:
+                return events, last, False
             events.append(event)
+            last = following
     except (error_class, TypeError, ValueError):
-        return events, False
-    return events, True
+        return events, last, False
+    return events, last, True
 
 
 def replace_damaged(path: Path, fill: Callable[[Path], None]) -> Path:

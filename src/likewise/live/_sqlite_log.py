@@ -41,8 +41,8 @@ class SQLiteLog:
         truncated = seems_truncated(self._path) and not unclean
         self._connection: Any = self._open(truncated)
         try:
-            events, whole = self._read_checked(truncated)
-            if not whole:
+            events, self._chain, whole = read_whole_events(self._connection, self._apsw.Error)
+            if truncated or not whole:
                 self._recover(events)
             elif unclean:
                 self.notices.append(
@@ -53,7 +53,6 @@ class SQLiteLog:
             self._connection.close()
             raise
         self._events_at_start = events
-        self._chain = _chain_of(events)
 
     def append(self, events: Sequence[Event]) -> None:
         """Write events in one transaction and return when they are on disk."""
@@ -172,11 +171,6 @@ class SQLiteLog:
         row = connection.execute("SELECT value FROM meta WHERE key = 'project'").fetchone()
         check_identity(shown, version, row[0] if row else "", self._project)
 
-    def _read_checked(self, truncated: bool) -> tuple[list[Event], bool]:
-        """Return the events up to the first that is missing or changed, and whether all are."""
-        events, whole = read_whole_events(self._connection, self._apsw.Error)
-        return events, whole and not truncated
-
     def _recover(self, events: list[Event]) -> None:
         """Write the whole events to a new file, which takes the place of the damaged one."""
         self._connection.close()
@@ -224,10 +218,3 @@ def _is_full(error: Any) -> bool:
     """Return whether an input or output error is that of a full disk or of a quota."""
     cause = str(error).lower()
     return "full" in cause or "no space" in cause or "quota" in cause
-
-
-def _chain_of(events: Sequence[Event]) -> bytes:
-    last = b""
-    for event in events:
-        last = chain(last, event)
-    return last
