@@ -56,6 +56,13 @@ def test_the_euclidean_error_is_that_of_the_folds():
     assert found["error"] == pytest.approx(100 * wrong / found["n_test"])
 
 
+def test_the_chapters_methods_learn_from_all_rows():
+    limits = {m: contender(m, "MNIST").max_rows for m in ("PCML", "NCML", "NCML nearest", "LMNN")}
+    assert limits == {"PCML": None, "NCML": None, "NCML nearest": None, "LMNN": 10_000}
+    assert contender("NCA", "Letter").max_rows == 2000
+    assert contender("doublet-SVM", "Letter").max_rows is None
+
+
 def test_cardiotocography_has_its_ten_classes():
     fold = split(TASKS["Cardiotocography"], 0, 0)
     assert set(fold.y) == set(range(6))  # y has three; the other labels of the toy file have six

@@ -40,6 +40,11 @@ PAPER = (
 N_FOLDS = 10
 SLOW = MappingProxyType({"NCA": 2000, "MCML": 2000, "PLML": 1000})
 """The largest number of rows from which the slowest of the other methods learn."""
+OF_DIGITS = ("PCML", "NCML")
+NEAREST = ("PCML nearest", "NCML nearest")
+OF_UCI = ("doublet-SVM", "triplet-SVM")
+OWN_METHODS = (*OF_DIGITS, *NEAREST, *OF_UCI)
+"""The chapter's methods."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,8 @@ class Task:
     labels : str or None
         Name of the labels, if they are not the usual ones.
     max_rows : int or None
-        Methods learn from this many random rows; all rows are neighbours still.
+        Methods that are not the chapter's learn from this many random rows; all rows are neighbours
+        still.
     """
 
     name: str
@@ -187,15 +193,15 @@ _GRIDS: Mapping[str, Mapping[str, tuple[Any, ...]]] = MappingProxyType(
 def contender(method: str, dataset: str) -> Contender:
     """Return a method with the settings that are tried on a data set.
 
-    Standardised features are tried besides the original ones on the UCI data.
+    Standardised features are tried besides the original ones on the UCI data. The chapter's own
+    methods learn from all rows.
     """
     scalings = {"standardize": (False, True)} if dataset in UCI else {}
-    return Contender(
-        MAKE[method], {**scalings, **_GRIDS.get(method, {})}, max_rows(method, dataset)
-    )
+    limit = None if method in OWN_METHODS else max_rows(method, dataset)
+    return Contender(MAKE[method], {**scalings, **_GRIDS.get(method, {})}, limit)
 
 
 def max_rows(method: str, dataset: str) -> int | None:
-    """Return the number of rows that a method learns from, if there are more."""
+    """Return the number of rows that a method of others learns from, if there are more."""
     limits = [limit for limit in (TASKS[dataset].max_rows, SLOW.get(method)) if limit is not None]
     return min(limits, default=None)

@@ -11,6 +11,9 @@ from likewise.experiments._seeds import generator
 from likewise.experiments._svm_chapter import (
     DIGITS,
     N_FOLDS,
+    NEAREST,
+    OF_DIGITS,
+    OF_UCI,
     PAPER,
     TASKS,
     UCI,
@@ -20,9 +23,6 @@ from likewise.experiments._svm_chapter import (
 from likewise.experiments._tuned import choose_settings, evaluate
 from likewise.statistics.ranks import rank_methods
 
-OF_DIGITS = ("PCML", "NCML")
-NEAREST = ("PCML nearest", "NCML nearest")
-OF_UCI = ("doublet-SVM", "triplet-SVM")
 _RIVALS_OF_DIGITS = ("Euclidean", "NCA", "ITML", "MCML", "LDML", "LMNN", "DML-eig", "PLML")
 _RIVALS_OF_UCI = ("Euclidean", "NCA", "LMNN", "ITML", "MCML", "LDML")
 _RANKED = "Average rank"
@@ -161,19 +161,20 @@ _UCI_ERRORS = _published(
     """,
     {name: _RUNS for name, task in UCI.items() if task.in_folds},
 )
-_CHOICE = (
-    "The nearest neighbour predicts. In every fold settings are chosen by the errors in two inner "
-    "folds of at most {} training rows, in three if there are fewer than 1000"
-)
+_CHOICE = "The nearest neighbour predicts. In every fold settings are chosen by the errors in"
 _FEWER_RUNS = (
     "The chapter's own methods and the Euclidean distance have its 10 runs of 10 folds, the other "
     "methods one run{}. Where there is one run or a given split, the standard error is the "
     "binomial one."
 )
-_FEWER_ROWS = (
-    "NCA and MCML learn from at most 2000 random training rows, PLML from 1000, and all methods "
-    "from 10 000 of MNIST. All training rows are neighbours of the test rows, except for PLML, "
-    "which has only those it has learned from."
+_FEWER_DIGITS = (
+    "NCA and MCML learn from at most 2000 random training rows, PLML from 1000, and the other "
+    "rivals from 10 000 of MNIST; PCML and NCML learn from all. All training rows are neighbours "
+    "of the test rows, except for PLML, which has only those it has learned from."
+)
+_FEWER_UCI_ROWS = (
+    "NCA and MCML learn from at most 2000 random training rows; all rows are neighbours of the "
+    "test rows."
 )
 
 TABLE22 = Experiment(
@@ -182,12 +183,12 @@ TABLE22 = Experiment(
     paper=PAPER,
     place="Table 2.2",
     protocol=(
-        f"MNIST, Semeion and USPS on the 100 leading principal components of the training rows, "
-        f"PenDigits as it is. {_CHOICE.format(500)}: 1 or 3 neighbours and C of 0.01 or 0.1 of "
-        "PCML and NCML, the slack weight of ITML, C of LDML, the number of neighbours of LMNN, the "
-        "regularisation of NCA. PCML and NCML pair each row with the nearest rows of its class and "
-        "the farthest rows of the others, as the chapter says; in the columns *nearest* with the "
-        "nearest rows of the others."
+        "MNIST, Semeion and USPS on the 100 leading principal components of the training rows, "
+        f"PenDigits as it is. {_CHOICE} three inner folds of at most 500 training rows: 1 or 3 "
+        "neighbours and C of 0.01 or 0.1 of PCML and NCML, the slack weight of ITML, C of LDML, "
+        "the number of neighbours of LMNN, the regularisation of NCA. PCML and NCML pair each row "
+        "with the nearest rows of its class and the farthest rows of the others, as the chapter "
+        "says; in the columns *nearest* with the nearest rows of the others."
     ),
     run=run_method,
     measures=(_ERROR,),
@@ -218,7 +219,7 @@ TABLE22 = Experiment(
         for cell in _DIGIT_ERRORS
         if cell.method in OF_DIGITS
     ),
-    reductions=(_FEWER_RUNS.format(", PCML nearest and NCML nearest three"), _FEWER_ROWS),
+    reductions=(_FEWER_RUNS.format(", PCML nearest and NCML nearest three"), _FEWER_DIGITS),
     own_methods=OF_DIGITS,
     kept=("settings",),
 )
@@ -229,10 +230,11 @@ TABLE24 = Experiment(
     place="Table 2.4",
     protocol=(
         f"Satellite, SPECTF and Letter have a training and a test part, the others {N_FOLDS} "
-        f"folds. {_CHOICE.format(1000)}: original or standardised features, C of doublet-SVM, "
-        "triplet-SVM and LDML, the slack weight of ITML, the number of neighbours of LMNN, the "
-        "regularisation of NCA. Doublets and triplets consist of each row's 2 nearest rows of its "
-        "class and 2 nearest rows of other classes."
+        f"folds. {_CHOICE} two inner folds of 1000 training rows, or in three of all where there "
+        "are fewer: original or standardised features, C of doublet-SVM, triplet-SVM and LDML, the "
+        "slack weight of ITML, the number of neighbours of LMNN, the regularisation of NCA. "
+        "Doublets and triplets consist of each row's 2 nearest rows of its class and 2 nearest "
+        "rows of other classes."
     ),
     run=run_method,
     measures=(_ERROR,),
@@ -256,7 +258,7 @@ TABLE24 = Experiment(
     ),
     data={name: task.name for name, task in UCI.items()},
     published=_UCI_ERRORS,
-    reductions=(_FEWER_RUNS.format(""), _FEWER_ROWS),
+    reductions=(_FEWER_RUNS.format(""), _FEWER_UCI_ROWS),
     own_methods=OF_UCI,
     kept=("settings",),
 )
