@@ -24,7 +24,7 @@ MOST_LOST = 0.02  # in a draw
 def gains() -> dict[str, dict[str, list[tuple[int, float, float]]]]:
     """Return (judgements, mean gain, least gain) by data set and kind of judgement."""
     found: dict[str, dict[str, list[tuple[int, float, float]]]] = {}
-    files = sorted(RESULTS.glob("adapter-*.json"))
+    files = sorted(set(RESULTS.glob("adapter-*.json")) - {RESULTS / "adapter-time.json"})
     for row in [r for f in files for r in json.loads(f.read_text(encoding="utf-8"))["rows"]]:
         name, kind, n = re.fullmatch(r"(.+)-(\w+)-(\d+)", row["dataset"]).groups()
         values = row["values"]
@@ -34,11 +34,9 @@ def gains() -> dict[str, dict[str, list[tuple[int, float, float]]]]:
 
 
 def main() -> None:
-    found = gains()  # faces are left as they are by all draws
-    found.pop("faces-dlib", None)
-    figure = Figure(figsize=(9, 5.2), layout="constrained")
+    figure = Figure(figsize=(9, 5.6), layout="constrained")
     panels = figure.subplots(2, 3).ravel()
-    for axes, (name, kinds) in zip(panels, found.items(), strict=False):
+    for axes, (name, kinds) in zip(panels, gains().items(), strict=True):
         for kind, points in kinds.items():
             label, colour, style = KINDS[kind]
             n, mean, least = zip(*sorted(points), strict=True)
@@ -55,8 +53,7 @@ def main() -> None:
         for axes in panels
         for line, label in zip(*axes.get_legend_handles_labels(), strict=True)
     }
-    panels[-1].legend(labels.values(), labels.keys(), loc="center")
-    panels[-1].axis("off")
+    figure.legend(labels.values(), labels.keys(), loc="outside upper center", ncols=len(labels))
     figure.supxlabel("judgements")
     figure.supylabel("gain: mean and least of 20")
     with rc_context({"svg.hashsalt": "likewise"}):  # the same figure gives the same file
