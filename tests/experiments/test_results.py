@@ -1,12 +1,18 @@
 """The results in the documentation are those of the experiments as they are declared now."""
 
 import json
+import math
+import re
 from dataclasses import asdict
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from likewise.experiments import EXPERIMENTS
+from likewise.experiments._svm_chapter import NEAREST, OF_DIGITS, OF_UCI
+from likewise.experiments.lmnn_figures import LMNN_FIGURES
+from likewise.experiments.lmnn_table import LMNN_TABLE1
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 
@@ -47,3 +53,26 @@ def test_stored_times_are_of_all_trials_and_at_most_half_an_hour_on_two_cores(pa
     experiment = EXPERIMENTS[path.name.removesuffix("-seconds.json")]
     assert list(seconds) == [trial.key for trial in experiment.full.trials()]
     assert sum(seconds.values()) <= 2 * 30 * 60
+
+
+def _same_or_better(name, measure, methods):
+    cells = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))["cells"]
+    marks = [c["mark"] for c in cells if c["measure"] == measure and c["method"] in methods]
+    marks = [mark for mark in marks if mark]
+    return np.array([sum(mark != "worse" for mark in marks), len(marks)])
+
+
+def test_counts_of_the_batch_papers_are_those_of_the_results():
+    table = _same_or_better("lmnn-table1", "error", LMNN_TABLE1.own_methods)
+    lmnn = table + _same_or_better("lmnn-figures", "reduced_error", LMNN_FIGURES.own_methods)
+    uci = _same_or_better("svm-table24", "error", OF_UCI)
+    farthest = uci + _same_or_better("svm-table22", "error", OF_DIGITS)
+    nearest = uci + _same_or_better("svm-table22", "error", NEAREST)
+    page = (RESULTS / "index.rst").read_text(encoding="utf-8")
+    rows = re.findall(r"- (\d+)\n +- (\d+)\n +- (\d+) %", page)
+    expected = [table, lmnn, farthest, nearest, lmnn + farthest, lmnn + nearest]
+    assert [tuple(map(int, row)) for row in rows] == [
+        (same, n, math.floor(100 * same / n + 0.5)) for same, n in expected
+    ]
+    for same, n in (table + farthest, table + nearest):
+        assert f"({same} of {n})" in page
