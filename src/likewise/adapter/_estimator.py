@@ -90,12 +90,12 @@ class EmbeddingAdapter(AdaptedRows):
     weight_ : float
         w.
     gain_ : float
-        By how much the measure named in `verdict_` is better than for rows as they are, on items
-        that were not seen; 0 for the identity.
+        By how much the measure named in `verdict_` is better than for rows as they are, on judged
+        items that were held out; 0 for the identity.
     gain_interval_ : tuple of float
         Of the gain, with 95 % confidence, for all maps that were compared at once.
     verdict_ : str
-        What was gained, in a sentence.
+        What was gained, in a sentence, with the standard errors that the choice asks for.
     n_needed_ : int or None
         About how many judgements would show the gain that is seen, where none was shown.
     cv_results_ : dict of arrays
@@ -345,8 +345,9 @@ class EmbeddingAdapter(AdaptedRows):
         self.chosen_, self.gain_, self.gain_interval_ = _outcome(evidence, best)
         self.cv_results_ = evidence.table()
         self.n_needed_ = evidence.needed() if best is None else None
+        margin = 0.0 if best is None else evidence.margin(best)
         self.verdict_ = describe_choice(
-            judgements, self.chosen_, self.weight_, self.gain_, self.gain_interval_, self.n_needed_
+            judgements, self.chosen_, self.weight_, self.gain_, margin, self.n_needed_
         )
         self._fitted_to = (X, judgements, others)
         return self

@@ -67,6 +67,10 @@ class Evidence:
         chosen = weights[max(w for w in weights if w <= min(enough, allowed))]
         return chosen if (self.gains[chosen] > 0).all() else None
 
+    def margin(self, chosen: int) -> float:
+        """Return z standard errors of the gain that is reported."""
+        return self.caution * float(self.standard_errors[chosen, 0])
+
     def interval(self, chosen: int, confidence: float) -> tuple[float, float]:
         """Return an interval of the gain that holds for all maps at once (Bonferroni)."""
         level = 1 - (1 - confidence) / (2 * len(self.keys))

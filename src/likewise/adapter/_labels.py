@@ -47,7 +47,7 @@ class Labels:
     metric: Any
 
     noun: ClassVar[str] = "labelled row"
-    measure: ClassVar[str] = "precision among the nearest rows"
+    measure: ClassVar[str] = "precision among the most similar rows"
     criteria: ClassVar[tuple[str, ...]] = ("precision", "map")
     caution: ClassVar[float] = 1.5
 

@@ -16,6 +16,9 @@ class _Described(Protocol):
     @property
     def measure(self) -> str: ...
 
+    @property
+    def caution(self) -> float: ...
+
     def __len__(self) -> int: ...
 
 
@@ -24,18 +27,23 @@ def describe_choice(
     chosen: str,
     weight: float,
     gain: float,
-    interval: tuple[float, float],
+    margin: float,
     needed: int | None,
 ) -> str:
-    """Return what was gained, or why embeddings are kept as they are."""
+    """Return what was gained, or why embeddings are kept as they are.
+
+    `margin` is what the choice asks of the gain: a number of standard errors, `caution`.
+    """
     n = len(judgements)
     plural = "queries" if judgements.noun == "query" else f"{judgements.noun}s"
     how_many = f"{n} {judgements.noun if n == 1 else plural}"
     if chosen != IDENTITY:
-        low, high = interval
+        # The weight is limited by the number of judgements.
+        limited = "" if gain > margin else "; a larger weight exceeds that, but needs more of them"
         return (
-            f"Adapted ({chosen}, weight {weight:g}): on items not seen, the {judgements.measure} "
-            f"rises by {gain:.3f} ({low:.3f} to {high:.3f} with 95% confidence), from {how_many}."
+            f"Adapted ({chosen}, weight {weight:g}): on judged items that were held out, the "
+            f"{judgements.measure} rises by {gain:.3f} ± {margin:.3f} ({judgements.caution:g} "
+            f"standard errors), from {how_many}{limited}."
         )
     if n < MIN_JUDGEMENTS:
         return (
