@@ -6,6 +6,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from likewise._runtime.blocks import is_dask
+from likewise._runtime.blocks.lazy_rows import check_dask_features, float_type
 from likewise._runtime.memory import require_memory
 from likewise._runtime.tensors import is_tensor
 from likewise._runtime.validation import TableLike, check_rows
@@ -38,7 +40,7 @@ class Euclidean(MetricLearner):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features), or Dask collection
             Training data; only its number of features is used.
         y : ignored
 
@@ -47,10 +49,15 @@ class Euclidean(MetricLearner):
         Euclidean
             The fitted metric.
         """
-        X = check_rows(self, X, reset=True, accept_sparse=True)
-        n_features = X.shape[1]
-        require_memory(n_features**2 * X.dtype.itemsize, f"The {n_features}×{n_features} identity")
-        return self._keep(np.eye(n_features), X.dtype)
+        if is_dask(X):  # whose rows need not be computed
+            check_dask_features(self, X, "X", reset=True)
+            dtype = float_type(X)
+        else:
+            X = check_rows(self, X, reset=True, accept_sparse=True)
+            dtype = X.dtype
+        n_features = self.n_features_in_
+        require_memory(n_features**2 * dtype.itemsize, f"The {n_features}×{n_features} identity")
+        return self._keep(np.eye(n_features), dtype)
 
     def _map(self, X: Any) -> Any:
         return X.clone() if is_tensor(X) else X.copy()

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from likewise._runtime.arrays import Array, IndexArray
+from likewise._runtime.blocks.rows import BlockedRows
 from likewise._runtime.tensors import is_tensor, numpy_dtype
 from likewise._runtime.validation import (
     TableLike,
@@ -23,6 +24,7 @@ from likewise._runtime.validation import (
 from likewise.base import MetricLearner, fitting
 from likewise.batch._initialisation import checked_init, init_rule, initial_components, rms_scale
 from likewise.objectives import NCAObjective, SoftmaxNeighbours
+from likewise.objectives.blocked import BlockedSoftmaxNeighbours
 from likewise.objectives.nca import Neighbours
 from likewise.solvers import adam, lbfgs
 
@@ -144,9 +146,9 @@ class NCA(MetricLearner):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Training data.
-        y : array-like of shape (n_samples,)
+        X : array-like of shape (n_samples, n_features), or Dask array or dataframe
+            Training data; those of a Dask collection stay on their workers.
+        y : array-like of shape (n_samples,), or Dask array or series
             Labels of at least two classes.
 
         Returns
@@ -154,7 +156,7 @@ class NCA(MetricLearner):
         NCA
             The fitted metric.
         """
-        X, codes, _ = check_labelled(self, X, y, tensors=True)
+        X, codes, _ = check_labelled(self, X, y, blocked=True, tensors=True)
         init = checked_init(self.init, labelled=True)
         start = initial_components("NCA", init, self.n_components, X, codes, n_jobs=self.n_jobs)
         dtype = numpy_dtype(X)
@@ -178,6 +180,8 @@ class NCA(MetricLearner):
             from likewise.objectives.torch_softmax_neighbours import TorchSoftmaxNeighbours
 
             return TorchSoftmaxNeighbours.of(X, codes, scale=scale)
+        if isinstance(X, BlockedRows):
+            return BlockedSoftmaxNeighbours.of(X, scale=scale)
         return SoftmaxNeighbours.of(X, codes, self.n_jobs, scale=scale)
 
     def _solver(self, n_samples: int) -> tuple[Any, dict[str, Any]]:
