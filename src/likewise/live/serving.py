@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import socket
 import sys
@@ -98,6 +99,7 @@ def serve(
     )
     server = uvicorn.Server(config)
     sys.setswitchinterval(_SWITCH_S)
+    gc.freeze()  # modules and items stay: a collection need not pass them, and hold up an answer
     with engine:
         if started is not None:
             started()
