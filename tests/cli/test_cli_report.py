@@ -59,6 +59,20 @@ def test_what_was_done_to_the_table_is_said(table, tmp_path):
         out.unlink()
 
 
+def test_dry_run_writes_nothing(table, tmp_path):
+    out = tmp_path / "r.html"
+    done = invoke("report", table, "--label", "kind", "--output", out, "--dry-run")
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.startswith("It would take ")
+    one = invoke("report", table, "--label", "kind", "--methods", "RCA", "--dry-run", "--json", "-")
+    rca = json.loads(one.stdout)["seconds"]
+    all_methods = lw.report.estimate_report(WINE.X, WINE.y).seconds
+    compared = lw.evaluation.estimate_compare(WINE.X, WINE.y).seconds
+    assert rca < all_methods
+    assert compared < all_methods
+    assert not out.exists()
+
+
 def test_text_of_rows_is_shown_and_is_no_feature(table, tmp_path):
     frame = pd.read_csv(table)
     frame["title"] = [f"bottle & {number}" for number in range(len(frame))]

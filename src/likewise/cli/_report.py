@@ -14,7 +14,7 @@ from likewise._runtime.progress import overall_progress
 from likewise._runtime.text import quote
 from likewise.cli import _options as option
 from likewise.cli._data import Data
-from likewise.cli._output import check_writable, print_lines, show
+from likewise.cli._output import check_writable, print_lines, show, show_estimate
 from likewise.cli._table import Table, table_options
 
 # Height and width of the pictures in well-known data sets.
@@ -31,6 +31,7 @@ _PICTURES = {"digits": (8, 8), "digits8x8": (8, 8), "mnist": (28, 28), "usps": (
     click.option("--text", metavar="COLUMN", help="The column that says in words what a row is."),
     click.option("--image", metavar="HxW", help="Rows are pictures of this height and width."),
     click.option("--seed", default=0, show_default=True, help="Decides folds and pairs."),
+    option.dry_run_option,
     option.json_option,
 )
 def report(
@@ -40,6 +41,7 @@ def report(
     text: str | None,
     image: str | None,
     seed: int,
+    dry_run: bool,
     json_file: Path | None,
     **given: Any,
 ) -> None:
@@ -55,7 +57,7 @@ def report(
       likewise report shop.csv --label brand --text title --encode --impute
       likewise report products.csv --pairs judged.csv --id product --methods Euclidean,ITML
     """
-    from likewise.report import write_report
+    from likewise.report import estimate_report, write_report
 
     check_writable(output)
     check_writable(json_file)
@@ -66,6 +68,11 @@ def report(
     if text is not None:
         found, about["texts"] = _without_text(found, text)
     X, about["feature_names"], about["remarks"] = table.encoded(found)
+    named = option.listed(methods) or None
+    if dry_run:
+        labels = None if judged is not None else found.table.y
+        show_estimate(json_file, estimate_report(X, labels, named))
+        return
     about |= about_data(table, found, X.shape[1], image=image, text=text)
     if judged is not None:
         about |= {"pairs": judged[0], "same": judged[1]}
@@ -75,7 +82,7 @@ def report(
             X,
             None if judged is not None else found.table.y,
             groups=found.table.groups,
-            methods=option.listed(methods) or None,
+            methods=named,
             n_neighbors=k,
             standardize=not table.raw,
             random_state=seed,
