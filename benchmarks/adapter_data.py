@@ -118,11 +118,11 @@ def adapter_datasets():
 
 
 def _simulated(n, d, kind):
-    """Return rows whose 20 classes differ in 20 directions, and what is judged."""
+    """Return rows whose 8 classes differ in 20 directions, and what is judged."""
     rng = np.random.default_rng(0)
-    y = rng.integers(20, size=n)
+    y = rng.integers(8, size=n)
     X = rng.standard_normal(size=(n, d), dtype=np.float32)
-    X[:, :20] = 0.3 * X[:, :20] + 3 * rng.normal(size=(20, 20))[y]
+    X[:, :20] = 0.5 * X[:, :20] + 1.5 * rng.normal(size=(8, 20))[y]
     return X, np.column_stack([y, np.full(n, KINDS.index(kind))])
 
 
