@@ -158,22 +158,28 @@ def test_a_full_disk_loses_nothing(log, location):
     assert len(log.read()) == 499
 
 
+def end_connections(connection):
+    """End all connections of the server but one."""
+    connection.execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid != pg_backend_pid() "
+        "AND backend_type = 'client backend'"
+    )
+
+
 def test_a_lost_connection_is_made_again(server, tmp_path):
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute("DROP SCHEMA public CASCADE")
         connection.execute("CREATE SCHEMA public")
         log = open_log(server, PROJECT)
         log.append([judgement(1)])
-        connection.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid != pg_backend_pid() "
-            "AND backend_type = 'client backend'"
-        )
+        end_connections(connection)
         with pytest.raises(LogError, match="PostgreSQL failed"):
             log.append([judgement(2)])
         assert log.read(after=1) == []
         log.append([judgement(2)])
         assert len(log.read()) == 2
-        log.close()
+        end_connections(connection)
+        log.close()  # what was acknowledged is there: there is nothing to say
 
 
 def test_postgres_that_is_not_there():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import astuple
@@ -117,8 +118,10 @@ class PostgresLog:
     def close(self) -> None:
         """Release the log to other processes."""
         if not self._connection.closed:
-            # The server would notice the end of a connection a moment later.
-            self._run(lambda cursor: cursor.execute("SELECT pg_advisory_unlock_all()"))
+            # Closing alone would release the log only when the server notices it; a connection
+            # that was lost has released it.
+            with contextlib.suppress(LogError):
+                self._run(lambda cursor: cursor.execute("SELECT pg_advisory_unlock_all()"))
         self._connection.close()
 
     def _connect(self) -> None:
