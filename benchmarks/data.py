@@ -80,6 +80,14 @@ def gaussians(n_features: int, n_rows: int) -> Rows:
     return centres[y] + random.normal(size=(n_rows, n_features)), y
 
 
+def clusters(n_features: int, n_rows: int) -> Rows:
+    """Return 20 classes that overlap."""
+    random = np.random.default_rng(0)
+    y = random.integers(20, size=n_rows)
+    centres = 0.45 * random.normal(size=(20, n_features))
+    return centres[y] + random.normal(size=(n_rows, n_features)), y
+
+
 def pixels(n_rows: int) -> Rows:
     """Return the pixels of the first training rows of MNIST, from 0 to 1."""
     dataset = load_dataset("mnist")
@@ -205,6 +213,7 @@ DATASETS: dict[str, tuple[int, Callable[[], Rows]]] = {
         for kind, d, name in (("faces", 4096, "olivetti"), ("texts", 384, "20news_minilm"))
         for ending, wrong_percent in (("", 0), ("-5-wrong", 5))
     },
+    "clusters-100": (100, partial(clusters, 100, 100_000)),
     "gaussians-128": (128, partial(gaussians, 128, 5_000)),
     "stream-16": (16, partial(stream, 16, 200_000)),
     "stream-64": (64, partial(stream, 64, 80_000)),

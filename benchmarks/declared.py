@@ -19,6 +19,7 @@ from benchmarks import (
     pair_streams,
     pair_verdicts,
     radius_search,
+    surface,
     svm_metrics,
     verdicts,
 )
@@ -42,6 +43,7 @@ __all__ = [
     "pair_streams",
     "pair_verdicts",
     "radius_search",
+    "surface",
     "svm_metrics",
     "verdicts",
 ]
