@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+import tracemalloc
 import warnings
 from pathlib import Path
 from typing import Any
@@ -80,7 +81,7 @@ def read(name: str) -> tuple[NDArray, NDArray]:
 
 
 def measure(X: NDArray, y: NDArray) -> dict[str, Any]:
-    """Compare the methods on one data set, and time a fit of each to all rows."""
+    """Compare the methods on one data set, and take time and memory of a fit to all rows."""
     result = compare(X, y, n_repeats=2, n_pairs=1000, n_jobs=1)
     scaled = StandardScaler().fit_transform(X)
     return {
@@ -95,6 +96,9 @@ def measure(X: NDArray, y: NDArray) -> dict[str, Any]:
             name: processor_time(estimator, scaled, y)
             for name, estimator in result.estimators.items()
         },
+        "peak_bytes": {
+            name: peak_memory(estimator, scaled, y) for name, estimator in result.estimators.items()
+        },
         "failed": {row.name: row.failed for row in result.rows if row.failed},
     }
 
@@ -105,6 +109,18 @@ def processor_time(estimator: Any, X: NDArray, y: NDArray) -> float:
         start = time.process_time()
         clone(estimator).fit(X, y)
         return time.process_time() - start
+
+
+def peak_memory(estimator: Any, X: NDArray, y: NDArray) -> int:
+    """Return the most bytes that NumPy and Python held at once during a fit, besides X and y."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tracemalloc.start()
+        try:
+            clone(estimator).fit(X, y)
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
 
 
 def main(file: Path = RESULTS) -> int:

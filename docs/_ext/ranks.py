@@ -35,6 +35,7 @@ class Standing:
     n_worse: int
     worst_loss: float
     cpu_seconds: float
+    peak_bytes: float
 
 
 def standings(results):
@@ -44,9 +45,9 @@ def standings(results):
     data sets.
     """
     names = list(next(iter(results.values()))["errors"])
-    errors, eers, seconds = (
+    errors, eers, seconds, peaks = (
         np.array([[data[what][name] for name in names] for data in results.values()])
-        for what in ("errors", "eers", "cpu_seconds")
+        for what in ("errors", "eers", "cpu_seconds", "peak_bytes")
     )
     ranks, n = rank_methods(errors), len(errors)
     half = scipy.stats.t.ppf(0.975, n - 1) * ranks.std(axis=0, ddof=1) / np.sqrt(n)
@@ -62,6 +63,7 @@ def standings(results):
             n_worse=int((gains[:, j] <= -RELEVANT).sum()),
             worst_loss=max(0.0, -float(gains[:, j].min())),
             cpu_seconds=float(np.median(seconds[:, j])),
+            peak_bytes=float(np.median(peaks[:, j])),
         )
         for j, name in enumerate(names)
     ]
@@ -80,6 +82,7 @@ def method_rows(results):
             f"{one.n_worse}" if one.name != _BASELINE else "–",
             f"{100 * one.worst_loss:.1f}" if one.name != _BASELINE else "–",
             "below 1" if one.cpu_seconds < 0.001 else f"{1000 * one.cpu_seconds:.0f}",
+            "below 0.1" if one.peak_bytes < 1e5 else f"{one.peak_bytes / 1e6:.1f}",
         ]
         for one in standings(results)
     ]
@@ -173,8 +176,9 @@ class MethodRanks(_FromResults):
             "Worse on",
             "Largest loss, points",
             "Fit, ms",
+            "Memory, MB",
         ]
-        return self.table(heading, "18 20 12 12 12 14 12", method_rows(self.read()))
+        return self.table(heading, "18 20 11 11 11 14 10 11", method_rows(self.read()))
 
 
 class RankedData(_FromResults):

@@ -11,6 +11,7 @@ import pytest
 import scipy.stats
 from benchmarks import which_method
 
+from likewise import Euclidean
 from likewise.evaluation import COMPARED_METHODS
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
@@ -36,7 +37,8 @@ def results():
 def test_results_are_complete(results):
     assert tuple(results) == which_method.DATASETS
     for data in results.values():
-        assert list(data["errors"]) == list(COMPARED_METHODS)
+        for what in ("errors", "eers", "cpu_seconds", "peak_bytes"):
+            assert list(data[what]) == list(COMPARED_METHODS)
         assert data["n_samples"] <= 600
         assert data["n_features"] <= 60
         assert not data["failed"]
@@ -74,6 +76,16 @@ def test_text_of_the_page(ranks, results):
     better, worse = [one.n_better for one in first], [one.n_worse for one in first]
     assert f"on {min(better)} to {max(better)} of the {len(results)} sets" in text
     assert f"worse on {min(worse)} to {max(worse)}." in text
+
+
+def test_memory_is_that_of_the_arrays_of_a_fit():
+    class Holds(Euclidean):
+        def fit(self, X, y=None):
+            held = np.ones(1_000_000)
+            return super().fit(X + held[:1], y)
+
+    peak = which_method.peak_memory(Holds(), np.zeros((10, 3)), np.zeros(10))
+    assert 8e6 < peak < 9e6
 
 
 def test_the_drawing_names_every_method(ranks, results):
