@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.adapter_data import adapter_datasets, timed_datasets
+from benchmarks.scale_data import scale_datasets
 from likewise.datasets import deskew
 from likewise.datasets import load as load_dataset
 
@@ -207,6 +208,7 @@ DATASETS: dict[str, tuple[int, Callable[[], Rows]]] = {
     "er-dblp-acm-half": (256, partial(judged_pairs, "er_dblp_acm", 2340)),
     "er-dblp-acm-three-quarters": (256, partial(judged_pairs, "er_dblp_acm", 3510)),
     **adapter_datasets(),
+    **scale_datasets(),
     **timed_datasets(),
     **{
         f"judged-{kind}{ending}": (d, partial(judged_items, name, wrong_percent))

@@ -1,0 +1,74 @@
+"""likewise on many rows: in memory, from disk, and on a cluster of two workers."""
+
+
+def lmnn(threads, max_iter=500):
+    import warnings
+
+    from likewise import LMNN
+
+    def fit(data):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a fit that is stopped early on purpose warns
+            model = LMNN(3, max_iter=max_iter, n_jobs=threads).fit(data["X"], data["y"])
+        return {
+            "L": model.components_,
+            "converged": model.converged_,
+            "objective": model.objective_,
+        }
+
+    return fit
+
+
+def lmnn_from_disk(threads, max_iter=500):
+    import tempfile
+    from pathlib import Path
+
+    import numpy as np
+
+    fit = lmnn(threads, max_iter)
+
+    def fit_file(data):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "rows.npy")
+            np.save(path, data["X"])
+            return fit({"X": np.load(path, mmap_mode="r"), "y": data["y"]})
+
+    return fit_file
+
+
+def lmnn_on_dask(threads, max_iter=500):
+    import tempfile
+    from pathlib import Path
+
+    import dask
+    import dask.array as da
+    import numpy as np
+    from distributed import Client, LocalCluster
+
+    fit = lmnn(threads, max_iter)
+    rows_of_block = 1 << 15
+
+    def read(path, start):
+        return np.array(np.load(path, mmap_mode="r")[start : start + rows_of_block])
+
+    def fit_on_cluster(data):
+        n, d = data["X"].shape
+        options = {"n_workers": threads, "threads_per_worker": 1, "dashboard_address": None}
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            LocalCluster(processes=n > rows_of_block, **options) as cluster,
+            Client(cluster),
+        ):
+            path = Path(folder, "rows.npy")
+            np.save(path, data["X"])
+            blocks = [
+                da.from_delayed(
+                    dask.delayed(read)(path, start),
+                    shape=(min(rows_of_block, n - start), d),
+                    dtype=data["X"].dtype,
+                )
+                for start in range(0, n, rows_of_block)
+            ]
+            return fit({"X": da.concatenate(blocks), "y": data["y"]})
+
+    return fit_on_cluster
