@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.base import OURS, Benchmark, Growth, Rival, Target, WrongAnswerError, benchmark
+from benchmarks.data import SMOKE_ROWS
 from benchmarks.scale_data import SIZES
 
 NAMES = [f"mnist-50-{n}/float32" for n in SIZES]
@@ -25,7 +26,8 @@ class ManyRows(Benchmark):
     def score(self, result, arrays, reference):
         if not np.isfinite(result["L"]).all():
             raise WrongAnswerError("L is not finite")
-        if self.to_the_end and not result["converged"]:
+        separable = len(arrays["X"]) <= SMOKE_ROWS  # random rows, whose objective has no minimum
+        if self.to_the_end and not separable and not result["converged"]:
             raise WrongAnswerError("the fit did not converge")
         return {"objective": float(result["objective"]), "rows": len(arrays["X"])}
 
