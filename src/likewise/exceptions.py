@@ -16,12 +16,13 @@ class OverfitWarning(UserWarning):
 
 
 class DegenerateMetricWarning(UserWarning):
-    """Training pairs are decided at chance, or features without spread dominate the metric.
+    """Training pairs are decided at chance, or features hardly vary within classes.
 
     In the first case similar and dissimilar pairs are compared with `threshold_`, at the end of a
     fit, and in a stream after 1000 pairs and whenever their number has doubled. The distances may
-    still be useful: choose a threshold for them on other pairs. In the second, remove the features
-    that the warning names.
+    still be useful: choose a threshold for them on other pairs. In the second, features that vary
+    far less than others, or between classes only, dominate the metric, or `RCA` gives them weight
+    zero: remove those that the warning names.
     """
 
 
