@@ -173,3 +173,16 @@ def test_a_gpu_that_is_set_is_not_ignored(labelled, monkeypatch):
         pytest.raises(ValueError, match="X is a Dask collection, but device='cuda' is set"),
     ):
         lw.LMNN().fit(da.from_array(X, chunks=500), y)
+
+
+def test_scores_of_pairs_get_one_number_per_pair(labelled, metric):
+    A, B = labelled[0][:1000], labelled[0][1000:2000]
+    same = labelled[1][:1000] == labelled[1][1000:2000]
+    lazy = metric.pair_distance(da.from_array(A, chunks=300), B)
+    here = metric.pair_distance(A, B)
+    threshold = float(np.median(here))
+    assert lw.statistics.error_rates(lazy, same, threshold) == lw.statistics.error_rates(
+        here, same, threshold
+    )
+    curves = [lw.statistics.verification_curve(given, same) for given in (lazy, here)]
+    assert curves[0].eer == curves[1].eer

@@ -281,7 +281,8 @@ def encode_labels(y: Any) -> tuple[Array, IndexArray]:
 
 def as_float_array(given: Any, name: str) -> FloatArray:
     """Return an array of float64; ragged or non-numeric input raises an error."""
-    require_in_memory(given, name, "this function")
+    if getattr(given, "ndim", 1) > 1:  # a number per row, or per pair, may be computed here
+        require_in_memory(given, name, "this function")
     try:
         table = np.asarray(given)
     except ValueError:
