@@ -54,6 +54,22 @@ def test_same_bits_as_a_dask_array_of_the_rows(tmp_path, digits):
     np.testing.assert_array_equal(learner.fit(on_disk(tmp_path, X), y).components_, blocked)
 
 
+@pytest.mark.usefixtures("always_blocks")
+def test_n_jobs_is_respected_and_changes_no_bit(tmp_path, digits, monkeypatch):
+    X, y = digits
+    rows, seen = on_disk(tmp_path, X), set()
+    search = lw.neighbors.within_radius_of_other_class
+
+    def recorded(*args, n_jobs, **options):
+        seen.add(n_jobs)
+        return search(*args, n_jobs=n_jobs, **options)
+
+    monkeypatch.setattr(lw.neighbors, "within_radius_of_other_class", recorded)
+    one, two = (lw.LMNN(tol=0.2, n_jobs=n).fit(rows, y).components_ for n in (1, 2))
+    np.testing.assert_array_equal(one, two)
+    assert seen == {1, 2}
+
+
 def test_small_files_are_read_as_a_whole_unless_memory_is_limited(tmp_path, digits):
     X, y = digits
     rows = on_disk(tmp_path, X)

@@ -31,11 +31,16 @@ class Engine(Protocol):
 
 
 class LocalEngine:
-    """Runs every task at once in this process, on all cores; large results are kept in files."""
+    """Runs every task at once in this process; large results are kept in files.
 
-    n_jobs: int | None = None
+    Parameters
+    ----------
+    n_jobs : int or None
+        Threads; None uses all cores.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, n_jobs: int | None = None) -> None:
+        self.n_jobs = n_jobs
         self._results = ResultStore()
 
     def submit(self, task: Callable[..., Any], *arguments: Any) -> Any:

@@ -98,7 +98,7 @@ def _of_file(estimator: Any, X: Any, y: Array) -> _Labelled:
     n_rows, n_features = X.shape
     step = block_rows(n_rows, n_features, dtype.itemsize, _MAX_FILE_ROWS)
     starts = np.arange(0, n_rows, step)
-    engine = LocalEngine()
+    engine = LocalEngine(getattr(estimator, "n_jobs", None))
     blocks = [engine.submit(_read, dtype, X, y, start, step) for start in starts]
     counts = np.minimum(step, n_rows - starts)
     return _Labelled(engine, blocks, counts, (n_rows, n_features), dtype)
