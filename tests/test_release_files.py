@@ -106,19 +106,34 @@ def required(extra):
     return names
 
 
+# Folders whose tests are skipped without another extra.
+OPTIONAL_TESTS = {"on_dask": "dask", "tensors": "gpu"}
+
+
+def imports_of(path):
+    """Return the names of the packages that a file imports when it is read."""
+    names = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Import):
+            names |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            names.add(node.module.split(".")[0])
+    return names
+
+
 def test_tests_import_what_the_test_extra_brings():
-    imported = set()
-    for path in [ROOT / "conftest.py", *(ROOT / "tests").rglob("*.py")]:
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.Import):
-                imported |= {alias.name.split(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.level == 0:
-                imported.add(node.module.split(".")[0])
     brought = packages_distributions()
-    missing = {
-        name
-        for name in imported & brought.keys() - {"likewise"}
-        if not required("test") & {one.lower() for one in brought[name]}
-    }
+    imported, missing = set(), set()
+    for path in [ROOT / "conftest.py", *(ROOT / "tests").rglob("*.py")]:
+        allowed = required("test")
+        if path.parent.name in OPTIONAL_TESTS:
+            allowed = allowed | required(OPTIONAL_TESTS[path.parent.name])
+        names = imports_of(path)
+        imported |= names
+        missing |= {
+            name
+            for name in names & brought.keys() - {"likewise"}
+            if not allowed & {one.lower() for one in brought[name]}
+        }
     assert {"numpy", "pytest", "yaml"} <= imported
     assert missing == set()
