@@ -25,10 +25,12 @@ def lmnn_from_disk(threads, max_iter=500):
 
     import numpy as np
 
+    import likewise as lw
+
     fit = lmnn(threads, max_iter)
 
     def fit_file(data):
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as folder, lw.config_context(max_memory="400MB"):
             path = Path(folder, "rows.npy")
             np.save(path, data["X"])
             return fit({"X": np.load(path, mmap_mode="r"), "y": data["y"]})

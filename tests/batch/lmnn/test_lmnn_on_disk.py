@@ -14,7 +14,7 @@ from likewise._runtime.blocks import stored_results
 @pytest.fixture
 def always_blocks(monkeypatch):
     """Read small files in blocks, too, and hold hardly any result in memory."""
-    monkeypatch.setattr(blocks, "_MIN_BLOCKED_BYTES", 0)
+    monkeypatch.setattr(blocks, "free_memory", lambda: 0)
     monkeypatch.setattr(stored_results, "_MAX_HELD", 0)
 
 
@@ -70,7 +70,9 @@ def test_n_jobs_is_respected_and_changes_no_bit(tmp_path, digits, monkeypatch):
     assert seen == {1, 2}
 
 
-def test_small_files_are_read_as_a_whole_unless_memory_is_limited(tmp_path, digits):
+def test_files_are_read_as_a_whole_unless_memory_is_scarce_or_limited(
+    tmp_path, digits, monkeypatch
+):
     X, y = digits
     rows = on_disk(tmp_path, X)
     learner = lw.LMNN(tol=0.05)
@@ -80,6 +82,9 @@ def test_small_files_are_read_as_a_whole_unless_memory_is_limited(tmp_path, digi
     with lw.config_context(max_memory="1GB"):
         assert blocks.is_read_in_blocks(rows)
         assert not blocks.is_read_in_blocks(X)
+    monkeypatch.setattr(blocks, "free_memory", lambda: 7 * rows.nbytes)
+    assert blocks.is_read_in_blocks(rows)
+    assert not blocks.is_read_in_blocks(X)
 
 
 @pytest.mark.usefixtures("always_blocks")

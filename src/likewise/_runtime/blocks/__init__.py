@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from likewise._runtime.configuration import max_working_bytes
+from likewise._runtime.memory import free_memory
 
-# A smaller memory map is read as a whole, unless `max_memory` is set: joblib makes some of 1 MB.
-_MIN_BLOCKED_BYTES = 1 << 25
+# A fit in memory takes about as many copies of X. Where they are free, reading it as a whole is
+# faster, and joblib passes every large array to its processes as a memory map.
+_COPIES_IN_MEMORY = 8
 
 
 def is_dask(X: Any) -> bool:
@@ -18,12 +20,16 @@ def is_dask(X: Any) -> bool:
 
 
 def is_read_in_blocks(X: Any) -> bool:
-    """Return whether X is a table in a file that should not be in memory as a whole."""
-    return (
-        isinstance(X, np.memmap)
-        and X.ndim == 2
-        and (X.nbytes >= _MIN_BLOCKED_BYTES or max_working_bytes() is not None)
-    )
+    """Return whether X is a memory map that is too large for a fit in memory.
+
+    That is so if the free memory does not hold a fit, or if `max_memory` is set.
+    """
+    if not (isinstance(X, np.memmap) and X.ndim == 2):
+        return False
+    if max_working_bytes() is not None:
+        return True
+    free = free_memory()
+    return free is not None and _COPIES_IN_MEMORY * X.nbytes > free
 
 
 def require_in_memory(X: Any, name: str, owner: str) -> None:
