@@ -262,3 +262,15 @@ def test_a_missing_extra_is_said_before_the_fit(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
     arguments = ["labelled.npy", "--labels", "labels.npy", "--export", "onnx", "map.onnx"]
     assert "export to onnx needs onnx" in one_sentence(*arguments)
+
+
+def test_dry_run_estimates_all_rows_and_writes_nothing():
+    before = set(os.listdir())
+    arguments = ["labelled.npy", "--labels", "labels.npy", "--unlabelled", "others.npy"]
+    done = invoke("adapt", *arguments, "--dry-run", "--json", "-")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    estimate = lw.EmbeddingAdapter().estimate(ROWS[:N])
+    assert found["n_bytes"] == estimate.n_bytes
+    assert found["seconds"] == pytest.approx(estimate.seconds)
+    assert set(os.listdir()) == before

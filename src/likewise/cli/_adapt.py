@@ -18,7 +18,7 @@ from likewise.adapter import EmbeddingAdapter
 from likewise.cli import _options as option
 from likewise.cli._data import Data, judged_pairs, read_data, vectors_of
 from likewise.cli._export import check_destination, check_table, plan_lines, written_line
-from likewise.cli._output import check_writable, print_lines, show
+from likewise.cli._output import check_writable, print_lines, show, show_estimate
 from likewise.datasets import RawTable, read_labels
 from likewise.datasets._columns import gaps_of
 from likewise.export import TARGETS, AffineMap, export, plans
@@ -66,6 +66,7 @@ from likewise.export import TARGETS, AffineMap, export, plans
         help="Write the map for this target, too, as likewise export does.",
     ),
     click.option("--table", help="For --export pgvector: the table of the vectors."),
+    option.dry_run_option,
     option.json_option,
 )
 def adapt(
@@ -83,6 +84,7 @@ def adapt(
     output: Path,
     exported: tuple[str, Path] | None,
     table: str | None,
+    dry_run: bool,
     json_file: Path | None,
 ) -> None:
     """Adapt EMBEDDINGS to labels or judged pairs where that is shown to help, and say so.
@@ -119,6 +121,10 @@ def adapt(
     adapter = EmbeddingAdapter(
         normalize="auto" if normalize is None else normalize, side=side, random_state=seed
     )
+    n_vectors = len(X) + (0 if others is None else len(others))
+    if dry_run:  # the cost depends on the size of all rows only
+        show_estimate(json_file, adapter.estimate(np.broadcast_to(X[:1], (n_vectors, X.shape[1]))))
+        return
     start = time.perf_counter()
     with overall_progress("adapting"):
         if judged is not None:
@@ -131,7 +137,6 @@ def adapt(
             adapter.fit(X[known], known_labels, unlabelled=left if len(left) else None)
             n_judgements = int(known.sum())
     facts = _describe(adapter, n_judgements, judged is not None, time.perf_counter() - start)
-    n_vectors = len(X) + (0 if others is None else len(others))
     lines = [adapter.verdict_]
     if exported is not None:
         to, path = exported
