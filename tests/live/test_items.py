@@ -9,6 +9,7 @@ from PIL import Image
 
 from likewise.live import Items, read_items
 from likewise.live._images import content_type
+from likewise.live.differences import shown_pair
 from likewise.live.items import MAX_SHOWN
 
 FRAME = pd.DataFrame({"id": ["a", "b", "c"], "name": ["x", "y", None], "size": [1.0, 2.0, None]})
@@ -162,6 +163,67 @@ def test_long_fractions_are_shown_with_six_digits():
     items = Items([[0.0], [1.0]], columns={"x": [0.1234567890123, 12.5], "n": [12345678901234, 2]})
     assert items.shown(0)["cells"] == {"x": "0.123457", "n": "12345678901234"}
     assert items.shown(1)["cells"] == {"x": "12.5", "n": "2"}
+
+
+def test_numbers_are_shown_with_all_digits_before_the_point():
+    x = [4006381333931.0, 4006381333931.25, -3.0, 1234567.123456789, 1.5e-9, 1e300, np.float32(2)]
+    items = Items(np.arange(7.0)[:, None], columns={"x": x})
+    assert [items.shown(row)["cells"]["x"] for row in range(7)] == [
+        "4006381333931",
+        "4006381333931.25",
+        "-3",
+        "1234567.123457",
+        "1.5e-09",
+        "1e+300",
+        "2",
+    ]
+    vectors = Items([[4006381.0], [0.1]])
+    assert [vectors.shown(row)["cells"]["0"] for row in range(2)] == ["4006381", "0.1"]
+
+
+def test_integers_beside_an_empty_cell_are_shown_and_compared_by_all_digits(tmp_path):
+    path = tmp_path / "items.csv"
+    path.write_text("id,ean,price\na,4006381333931,1\nb,4006381333948,2\nc,,2\n")
+    items = read_items(path)
+    pair = shown_pair(items, "a", "b")
+    assert pair["left"]["cells"][0] == {"name": "ean", "text": "4006381333931", "differs": True}
+    assert pair["right"]["cells"][0] == {"name": "ean", "text": "4006381333948", "differs": True}
+    assert shown_pair(items, "b", "c")["right"]["cells"] == [
+        {"name": "ean", "text": "", "differs": True},
+        {"name": "price", "text": "2", "differs": False},
+    ]
+
+
+def test_cells_differ_by_what_is_not_shown_of_them():
+    long = "x" * MAX_SHOWN
+    columns = {"n": [1.00000000001, 1.00000000002], "t": [long + "a", long + "b"], "s": [0.0, -0.0]}
+    items = Items([[0.0], [1.0]], columns=columns)
+    cells = shown_pair(items, "0", "1")["left"]["cells"]
+    assert [(cell["name"], cell["differs"]) for cell in cells] == [
+        ("n", True),
+        ("t", True),
+        ("s", False),
+    ]
+
+
+def test_gaps_and_lists_of_a_parquet_table_are_shown(tmp_path):
+    frame = pd.DataFrame(
+        {
+            "number": pd.array([1, None, 3], dtype="Int64"),
+            "name": pd.array(["x", None, "z"], dtype="string"),
+            "day": pd.to_datetime(["2024-01-01", None, "2024-01-03"]),
+            "tags": [["a", "b"], None, ["a"]],
+        }
+    )
+    frame.to_parquet(tmp_path / "items.parquet")
+    items = read_items(tmp_path / "items.parquet")
+    assert items.shown(1)["cells"] == dict.fromkeys(frame.columns, "")
+    assert items.shown(0)["cells"]["tags"] == "['a', 'b']"
+    cells = shown_pair(items, "0", "2")["right"]["cells"]
+    assert [cell["text"] for cell in cells] == ["3", "z", "2024-01-03 00:00:00", "['a']"]
+    assert all(cell["differs"] for cell in cells)
+    as_text = read_items(tmp_path / "items.parquet", text_column="number")
+    assert [as_text.shown(row)["text"] for row in range(3)] == ["1", "", "3"]
 
 
 def test_missing_columns_and_empty_folders(tmp_path):

@@ -172,9 +172,15 @@ def _from_frame(
     X, used = _vectors(frame, where, vectors)
     shown = frame.drop(columns=[used]) if used is not None else frame
     if text_column is not None:
-        texts = shown[text_column].fillna("").astype(str).tolist()
+        texts = ["" if cell is None else str(cell) for cell in _cells(shown[text_column])]
         return Items(X, ids, "text", {"text": texts})
-    return Items(X, ids, "row", {name: shown[name].tolist() for name in shown.columns})
+    return Items(X, ids, "row", {name: _cells(shown[name]) for name in shown.columns})
+
+
+def _cells(column: pd.Series[Any]) -> list[Any]:
+    """Return the values of a column, None for each of the missing ones that pandas knows."""
+    missing = column.isna()
+    return [None if gap else value for value, gap in zip(column.tolist(), missing, strict=True)]
 
 
 def _vectors(frame: pd.DataFrame, where: str, vectors: str | None) -> tuple[Array, str | None]:

@@ -51,17 +51,18 @@ def mark_differences(left: str, right: str) -> tuple[Parts, Parts]:
 
 def shown_pair(items: Items, left: str, right: str) -> dict[str, Any]:
     """Return what is shown of a pair: its kind and both sides, with differences marked."""
-    sides = [items.shown(items.row_of(item)) for item in (left, right)]
+    rows = items.row_of(left), items.row_of(right)
+    sides = [items.shown(row) for row in rows]
     if items.kind == "text":
         for side, parts in zip(
             sides, mark_differences(sides[0].pop("text"), sides[1].pop("text")), strict=True
         ):
             side["parts"] = parts
     elif items.kind == "row":
-        cells = [side.pop("cells") for side in sides]
-        for side, own, other in ((sides[0], *cells), (sides[1], *cells[::-1])):
+        differing = items.differing_cells(*rows)
+        for side in sides:
             side["cells"] = [
-                {"name": name, "text": text, "differs": text != other[name]}
-                for name, text in own.items()
+                {"name": name, "text": text, "differs": name in differing}
+                for name, text in side["cells"].items()
             ]
     return {"kind": items.kind, "left": sides[0], "right": sides[1]}

@@ -21,7 +21,8 @@ MAX_SHOWN = 20_000
 _MAX_ID = 512
 _MAX_CELLS = 60
 _HUGE = 1e15
-_MAX_DIGITS = 10  # of a fraction; of longer ones, six are shown
+_MAX_LENGTH = 10  # of a fraction; longer ones are shown with six digits after the point
+_EXACT = 2**53  # below it, a float holds every integer
 
 
 @dataclass(eq=False)
@@ -38,7 +39,7 @@ class Items:
         How an item is shown.
     columns : mapping from name to sequence, optional
         What is shown: the column "text" of texts, the paths of images in "file", the cells of
-        rows. Rows without columns show their vectors.
+        rows, where None and NaN are empty cells. Rows without columns show their vectors.
     notices : list of str
         What was left out when they were read, in sentences.
 
@@ -92,8 +93,13 @@ class Items:
             text = str(self.columns["text"][row])
             shown |= {"text": text[:MAX_SHOWN], "length": len(text)}
         elif self.kind == "row":
-            shown["cells"] = self._cells(row)
+            shown["cells"] = {name: _shortened(cell) for name, cell in self._cells(row).items()}
         return shown
+
+    def differing_cells(self, left: int, right: int) -> set[str]:
+        """Return the names of the cells that differ between two rows, however they are shown."""
+        own, other = self._cells(left), self._cells(right)
+        return {name for name in own if _full_text(own[name]) != _full_text(other[name])}
 
     def image_path(self, row: int) -> Path:
         """Return the file of an image."""
@@ -108,15 +114,11 @@ class Items:
             digest.update("\x00".join(self.ids).encode())
         return digest.hexdigest()
 
-    def _cells(self, row: int) -> dict[str, str]:
+    def _cells(self, row: int) -> dict[str, Any]:
         if not self.columns:
-            values = self.vectors[row]
-            return {str(i): f"{value:.6g}" for i, value in enumerate(values[:_MAX_CELLS])}
-        cells = {}
-        for name in list(self.columns)[:_MAX_CELLS]:
-            value = self.columns[name][row]
-            cells[name] = _shown_cell(value)
-        return cells
+            values = self.vectors[row, :_MAX_CELLS].tolist()
+            return {str(i): value for i, value in enumerate(values)}
+        return {name: self.columns[name][row] for name in list(self.columns)[:_MAX_CELLS]}
 
 
 def check_counterparts(n_items: int) -> None:
@@ -128,12 +130,30 @@ def check_counterparts(n_items: int) -> None:
         )
 
 
-def _shown_cell(value: Any) -> str:
-    if value is None or value != value:
+def _full_text(value: Any) -> str:
+    """Return a cell as text; one without a value is empty."""
+    if isinstance(value, np.ndarray):
+        return str(value.tolist())
+    if value is None:
         return ""
-    text = str(value)
-    if isinstance(value, float) and len(text) > _MAX_DIGITS:
-        return f"{value:.6g}"
+    if isinstance(value, float | np.floating):
+        if np.isnan(value):
+            return ""
+        # A column of integers with an empty cell is read as one of floats.
+        if abs(value) < _EXACT and value == int(value):
+            return str(int(value))
+    return str(value)
+
+
+def _shortened(value: Any) -> str:
+    """Return a cell as it is shown: all digits before the point of a number, six after it."""
+    text = _full_text(value)
+    if len(text) <= _MAX_LENGTH:
+        return text
+    if isinstance(value, float | np.floating) and "." in text and abs(value) < _EXACT:
+        if abs(value) < 1:
+            return f"{value:.6g}"
+        return f"{value:.6f}".rstrip("0").rstrip(".")
     return text[:MAX_SHOWN]
 
 
