@@ -150,11 +150,12 @@ def test_the_content_of_an_image_decides_and_not_its_name(tmp_path):
     image.save(tmp_path / "a.png")
     image.save(tmp_path / "b.png", "JPEG")
     image.save(tmp_path / "c.png", "TIFF")
+    image.save(tmp_path / "d.jpg", "MPO", save_all=True, append_images=[image])
     items = read_items(tmp_path)
-    assert items.ids == ["a.png", "b.png"]
+    assert items.ids == ["a.png", "b.png", "d.jpg"]
     assert items.notices == ["1 image could not be decoded and is left out: c.png."]
-    types = [content_type(items.image_path(row)) for row in range(2)]
-    assert types == ["image/png", "image/jpeg"]
+    types = [content_type(items.image_path(row)) for row in range(3)]
+    assert types == ["image/png", "image/jpeg", "image/jpeg"]
     assert content_type(tmp_path / "c.png") is None
     assert content_type(tmp_path / "gone.png") is None
 

@@ -12,6 +12,7 @@ import schemathesis
 from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, Phase, given, settings
 from judging import same_bits, toy_items
+from PIL import Image
 from running_service import TOKENS, running, write_tokens
 
 import likewise as lw
@@ -23,6 +24,7 @@ from likewise.live import (
     bind,
     create_app,
     read_tokens,
+    service,
     start_model,
 )
 from likewise.live.security import MAX_BODY, cookie_name, host_of
@@ -158,6 +160,29 @@ def test_the_exported_model_has_the_promised_threshold_and_can_be_started_from(t
     distances = learner.pair_distance(X[audit.pairs[:, 0]], X[audit.pairs[:, 1]])
     assert (distances[different] <= model.threshold_).mean() <= 0.2
     assert same_bits(start_model(X, model), learner)
+
+
+def test_an_image_that_is_removed_is_not_found(tmp_path, monkeypatch):
+    for name in ("a.png", "b.png", "c.png"):
+        Image.new("RGB", (20, 10)).save(tmp_path / name)
+    items = Items(np.eye(3), ["a", "b", "c"], "image", {"file": sorted(tmp_path.glob("*.png"))})
+
+    def type_of_a_file_removed_meanwhile(path):
+        if path.name == "c.png":
+            path.unlink()
+        return "image/png"
+
+    with Engine(items, str(tmp_path / "log.sqlite"), annotators=list(TOKENS)) as engine:
+        app = create_app(engine, TOKENS, hosts={HOST})
+        headers = {"Authorization": f"Bearer {TOKENS['ann']}"}
+        with TestClient(app, base_url=f"http://{HOST}", headers=headers) as client:
+            shown = client.get("/image", params={"item": "a"})
+            assert shown.status_code == 200
+            assert shown.content == (tmp_path / "a.png").read_bytes()
+            (tmp_path / "b.png").unlink()
+            assert client.get("/image", params={"item": "b"}).status_code == 404
+            monkeypatch.setattr(service, "content_type", type_of_a_file_removed_meanwhile)
+            assert client.get("/image", params={"item": "c"}).status_code == 404
 
 
 def test_health_metrics_progress_and_exports(http):

@@ -13,6 +13,7 @@ from likewise.live.log import require_extra
 CONTENT_TYPES = {
     "PNG": "image/png",
     "JPEG": "image/jpeg",
+    "MPO": "image/jpeg",  # several JPEGs in one file, as phones write; browsers show the first
     "GIF": "image/gif",
     "WEBP": "image/webp",
 }

@@ -298,10 +298,14 @@ def _add_page(app: FastAPI) -> None:
         if engine.items.kind != "image":
             raise HTTPException(404, "the items are not images.")
         path = engine.items.image_path(row)
+        gone = HTTPException(404, "the image is gone or cannot be shown any more.")
         media_type = content_type(path)
         if media_type is None:
-            raise HTTPException(404, "the image is gone or cannot be shown any more.")
-        return Response(path.read_bytes(), media_type=media_type)
+            raise gone
+        try:
+            return Response(path.read_bytes(), media_type=media_type)
+        except OSError:
+            raise gone from None
 
     @app.get("/", response_class=Response, include_in_schema=False)
     async def page() -> Response:
