@@ -121,6 +121,37 @@ def test_an_undone_pair_is_asked_about_again_and_the_one_shown_after_it(engine, 
     assert [e.answer for e in (*engine.ledger.learned, *engine.ledger.audited)] == ["different"]
 
 
+@pytest.mark.parametrize("method", ["answered", "undone"])
+def test_an_answer_is_known_to_the_next_request(engine, monkeypatch, method):
+    """Whoever waited for a result finds its pair released, or to be asked about again."""
+    immediate = getattr(Pending, method)
+
+    def slowly(*arguments):
+        time.sleep(0.05)
+        immediate(*arguments)
+
+    monkeypatch.setattr(Pending, method, slowly)
+    for _ in range(5):
+        first = engine.next("ann", "tab")
+        made = engine.judge(first.left, first.right, "same", "ann").result().event
+        second = engine.next("ann", "tab")
+        assert (second.left, second.right) != (first.left, first.right)
+        engine.undo(made.id, "ann", "tab").result()
+        again = engine.next("ann", "tab")
+        assert (again.left, again.right) == (first.left, first.right)
+        engine.judge(again.left, again.right, "different", "ann").result()
+
+
+def test_a_cancelled_judgement_is_not_written_and_its_pair_released(tmp_path):
+    engine = Engine(ITEMS, str(tmp_path / "log.sqlite"), annotators=["ann"], seed=0)
+    offer = engine.next("ann")
+    assert engine.judge(offer.left, offer.right, "same", "ann").cancel()
+    assert len(engine.pending) == 1
+    engine.start()
+    engine.close()
+    assert len(engine.pending) == len(engine.ledger) == 0
+
+
 def test_the_tab_that_undid_gets_the_pair_again_and_no_other(engine):
     first = engine.next("ann", "a")
     made = engine.judge(first.left, first.right, "same", "ann").result().event

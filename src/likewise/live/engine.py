@@ -225,12 +225,12 @@ class Engine:
         elif self._reserve.contains_pair(*rows):
             submission.source = "withheld"
 
-        def release(result: Future[Outcome]) -> None:
+        def release(outcome: Outcome | Exception) -> None:
             # What could not be stored will be sent again: meanwhile nobody else is asked.
-            if result.cancelled() or not isinstance(result.exception(), LogError):
+            if not isinstance(outcome, LogError):
                 self.pending.answered(left, right)
 
-        submission.result.add_done_callback(release)
+        submission.before_result = release
         self.writer.submit(submission)
         return submission.result
 
@@ -251,15 +251,15 @@ class Engine:
         """
         submission = Submission("undo", _checked_id(judgement_id), annotator)
 
-        def ask_again(result: Future[Outcome]) -> None:
-            if result.cancelled() or result.exception() or not result.result().created:
+        def ask_again(outcome: Outcome | Exception) -> None:
+            if isinstance(outcome, Exception) or not outcome.created:
                 return
             revoked = self.ledger.judgements[submission.id]
             if revoked.source in ("audit", "chosen"):
                 pair = revoked.left, revoked.right, revoked.source
                 self.pending.undone(*pair, annotator, tab)
 
-        submission.result.add_done_callback(ask_again)
+        submission.before_result = ask_again
         self.writer.submit(submission)
         return submission.result
 

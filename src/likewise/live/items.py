@@ -134,27 +134,25 @@ def _full_text(value: Any) -> str:
     """Return a cell as text; one without a value is empty."""
     if isinstance(value, np.ndarray):
         return str(value.tolist())
-    if value is None:
+    number = _float(value)
+    if value is None or (number is not None and np.isnan(number)):
         return ""
-    if isinstance(value, float | np.floating):
-        if np.isnan(value):
-            return ""
-        # A column of integers with an empty cell is read as one of floats.
-        if abs(value) < _EXACT and value == int(value):
-            return str(int(value))
+    # A column of integers with an empty cell is read as one of floats.
+    if number is not None and number.is_integer() and abs(number) < _EXACT:
+        return str(int(number))
     return str(value)
 
 
 def _shortened(value: Any) -> str:
     """Return a cell as it is shown: all digits before the point of a number, six after it."""
-    text = _full_text(value)
-    if len(text) <= _MAX_LENGTH:
-        return text
-    if isinstance(value, float | np.floating) and "." in text and abs(value) < _EXACT:
-        if abs(value) < 1:
-            return f"{value:.6g}"
-        return f"{value:.6f}".rstrip("0").rstrip(".")
+    text, number = _full_text(value), _float(value)
+    if len(text) > _MAX_LENGTH and number is not None and abs(number) < _EXACT:
+        return f"{number:.6g}" if abs(number) < 1 else f"{number:.6f}".rstrip("0").rstrip(".")
     return text[:MAX_SHOWN]
+
+
+def _float(value: Any) -> float | None:
+    return float(value) if isinstance(value, float | np.floating) else None
 
 
 def _check_finite(X: Array) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -32,7 +32,11 @@ class Outcome:
 
 @dataclass
 class Submission:
-    """A judgement or an undo that waits to be written."""
+    """A judgement or an undo that waits to be written.
+
+    `before_result` is called with the outcome or the error before anyone who waits for `result`
+    goes on; callbacks of a future are called after that.
+    """
 
     kind: Literal["judgement", "undo"]
     id: str
@@ -42,6 +46,24 @@ class Submission:
     answer: Answer | Literal[""] = ""
     source: Source = "own"
     result: Future[Outcome] = field(default_factory=Future)
+    before_result: Callable[[Outcome | Exception], None] = lambda outcome: None
+
+    def begin(self) -> bool:
+        """Return whether it is to be written: what was cancelled is not."""
+        if self.result.set_running_or_notify_cancel():
+            return True
+        self.before_result(CancelledError())
+        return False
+
+    def succeed(self, outcome: Outcome) -> None:
+        """Answer with an event that is on disk."""
+        self.before_result(outcome)
+        self.result.set_result(outcome)
+
+    def fail(self, error: Exception) -> None:
+        """Answer that nothing was written, or that this is not known."""
+        self.before_result(error)
+        self.result.set_exception(error)
 
 
 class Batch:

@@ -127,9 +127,7 @@ class Writer:
             closing = None in taken
             # What was cancelled before it was taken is not written.
             submissions = [
-                submission
-                for submission in taken
-                if submission is not None and submission.result.set_running_or_notify_cancel()
+                submission for submission in taken if submission is not None and submission.begin()
             ]
             try:
                 self._write(submissions)
@@ -145,7 +143,7 @@ class Writer:
             try:
                 batch.add(submission)
             except RefusedError as error:
-                submission.result.set_exception(error)
+                submission.fail(error)
         if batch.events and not self._append(batch):
             return
         with self._changed:
@@ -155,7 +153,7 @@ class Writer:
                 self._unchanged = min(known, unchanged)
             self._changed.notify_all()
         for submission, event, created in batch.accepted:
-            submission.result.set_result(Outcome(event, created))
+            submission.succeed(Outcome(event, created))
         if self._snapshot is not None:
             (position, content), self._snapshot = self._snapshot, None
             self._write_snapshot(position, content)
@@ -173,7 +171,7 @@ class Writer:
             self.failure = str(self._stopped)
         for submission in submissions:
             if not submission.result.done():
-                submission.result.set_exception(self._stopped)
+                submission.fail(self._stopped)
 
     def _learn(self) -> None:
         try:
@@ -225,7 +223,7 @@ class Writer:
             return True
         self.failure = str(failure)
         for submission, _, _ in batch.accepted:
-            submission.result.set_exception(failure)
+            submission.fail(failure)
         return False
 
     # -- stored models ---------------------------------------------------------------------------
