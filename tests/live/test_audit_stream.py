@@ -126,8 +126,15 @@ def test_the_audit_of_a_log_cannot_be_changed(tmp_path):
     log = str(tmp_path / "log.sqlite")
     Engine(items, log).close()
     for other in ({"audit_share": 0.2}, {"audit": "nearby"}):
-        with pytest.raises(ValueError, match="the model and the audit that it was begun with"):
+        with pytest.raises(ValueError, match=r"audit \(--audit\) and the audit_share that it was"):
             Engine(items, log, **other)
+
+
+@pytest.mark.parametrize("shares", [(1, 1.0), (0.1, np.float64(0.1))], ids=str)
+def test_a_share_is_the_same_however_it_is_written(tmp_path, shares):
+    items, _ = toy_items()
+    for share in shares:
+        Engine(items, str(tmp_path / "log.sqlite"), audit_share=share).close()
 
 
 @pytest.fixture(scope="module")

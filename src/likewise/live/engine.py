@@ -387,5 +387,6 @@ def _checked_id(given: str) -> str:
 
 def _project(items: Items, start: Any, audit_share: float, audit: str) -> str:
     """Return the identity of what a log is about: items, vectors, starting model and audit."""
-    identity = f"{items.fingerprint()} {_files.identity_of(start)} {audit_share!r} {audit}"
+    share = float(audit_share)  # 1, 1.0 and np.float64(1) are one share
+    identity = f"{items.fingerprint()} {_files.identity_of(start)} {share!r} {audit}"
     return hashlib.sha256(identity.encode()).hexdigest()

@@ -99,6 +99,6 @@ def check_identity(where: str, version: int, found: str, project: str) -> None:
     if found != project:
         raise ValueError(
             f"{where} is the log of another project ({found[:12]}), but the items given make "
-            f"{project[:12]}: give the items, the vectors, the model and the audit that it was "
-            "begun with, or another log."
+            f"{project[:12]}: give the items, the vectors, the model, the audit (--audit) and the "
+            "audit_share that it was begun with, or another log."
         )
