@@ -12,6 +12,7 @@ import likewise as lw
 from likewise.live import Engine, Items, RefusedError, writer
 from likewise.live.chooser import Chooser
 from likewise.live.pending import Pending
+from likewise.live.progress import Evaluator
 from likewise.live.scan import scan_rows
 from likewise.live.view import ModelView
 
@@ -354,6 +355,26 @@ def test_scanned_rows_are_those_of_brute_force(components):
     for row in range(3):
         assert set(found.nearest[row]) == set(np.argsort(D[row])[:6])
         assert set(found.at_threshold[row]) == set(np.argsort(np.abs(D[row] ** 2 - 2.25))[:6])
+
+
+@pytest.mark.parametrize(
+    ("owner", "method", "message"),
+    [
+        (Chooser, "refresh", "pairs are no longer chosen (broken)."),
+        (Evaluator, "update", "the model is no longer evaluated (broken)."),
+    ],
+)
+def test_a_failure_says_what_is_no_longer_done(tmp_path, monkeypatch, owner, method, message):
+    def broken(*arguments, **options):
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(owner, method, broken)
+    with Engine(ITEMS, str(tmp_path / "log.sqlite"), annotators=["ann"], seed=0) as engine:
+        until = time.monotonic() + 10
+        while engine.learning_failure is None and time.monotonic() < until:
+            time.sleep(0.01)
+        assert engine.learning_failure == message
+        assert len(judge(engine, 3)) == 3
 
 
 def test_bad_parameters(tmp_path):

@@ -28,7 +28,7 @@ class _Model(Protocol):
 
 
 class Background:
-    """A thread that refreshes candidates, ranks them, draws audit pairs and evaluates."""
+    """Two threads: one refreshes and ranks candidates and draws audit pairs, one evaluates."""
 
     def __init__(
         self, chooser: Chooser, draws: AuditDraws, evaluator: Evaluator, model: _Model
@@ -38,11 +38,21 @@ class Background:
         self._ranked_s = self._refresh_at = self._evaluate_at = 0.0
         self._wanted = 10
         self._refreshed = False
-        self.failure: str | None = None
+        self._failures: list[str] = []
         self._threads = [
-            threading.Thread(target=self._run, args=(work,), name=f"likewise {name}", daemon=True)
-            for name, work in (("chooser", self._choose), ("evaluator", self._evaluate))
+            threading.Thread(
+                target=self._run, args=(work, stopped), name=f"likewise {name}", daemon=True
+            )
+            for name, work, stopped in (
+                ("chooser", self._choose, "pairs are no longer chosen"),
+                ("evaluator", self._evaluate, "the model is no longer evaluated"),
+            )
         ]
+
+    @property
+    def failure(self) -> str | None:
+        """What is no longer done, and why, if so."""
+        return " ".join(self._failures) or None
 
     def start(self) -> None:
         """Begin."""
@@ -56,12 +66,12 @@ class Background:
             if thread.is_alive():
                 thread.join()
 
-    def _run(self, work: Callable[[], None]) -> None:
+    def _run(self, work: Callable[[], None], stopped: str) -> None:
         try:
             while not self._stopped.wait(_PAUSE_S):
                 work()
         except Exception as error:  # noqa: BLE001 - said by `failure`; judging goes on
-            self.failure = f"pairs are no longer chosen or evaluated ({reason(error)})."
+            self._failures.append(f"{stopped} ({reason(error)}).")
 
     def _choose(self) -> None:
         view, chooser = self._model.view, self._chooser

@@ -344,7 +344,7 @@ class Engine:
 
     @property
     def learning_failure(self) -> str | None:
-        """Why nothing more is learned or chosen, if so."""
+        """Why nothing more is learned, chosen or evaluated, if so."""
         return self.writer.learning_failure or self._background.failure
 
     def counters(self) -> list[tuple[str, str, str, float]]:

@@ -37,8 +37,10 @@ def start_model(X: Array, model: Any = None, *, C: float = 0.3) -> OnlineMetricL
         Vectors of the items.
     model : fitted metric of this library, optional
         A linear metric to begin with. A `PAMetric` or `POLA` goes on learning, by its own
-        parameters. A `PairClassifier` is its metric, with its threshold; an `EmbeddingAdapter` is
-        its map, without the scaling to length 1.
+        parameters and from the threshold that it has learned, also as the metric of a
+        `PairClassifier`. Otherwise a `PairClassifier` is its metric, with its threshold. An
+        `EmbeddingAdapter` of both sides is its map, without the scaling to length 1; where it
+        scales, the threshold of a classifier does not apply.
     C : float, default=0.3
         Aggressiveness of a new `PAMetric`.
 
@@ -63,7 +65,9 @@ def start_model(X: Array, model: Any = None, *, C: float = 0.3) -> OnlineMetricL
         return copy.deepcopy(model)
     components: Array | None = np.eye(n_features)
     if isinstance(model, EmbeddingAdapter):
-        components = model.components_
+        components = _components_of(model)
+        if model.normalize_:
+            threshold = None  # of distances between images of length 1
     elif model is not None:
         components = linear_components(model)
     if components is None:
@@ -93,6 +97,15 @@ def _metric_of(classifier: PairClassifier) -> Any:
         )
     metric = classifier.metric_
     return metric.estimator if isinstance(metric, FrozenEstimator) else metric
+
+
+def _components_of(adapter: EmbeddingAdapter) -> Array:
+    if adapter.side == "query":
+        raise ValueError(
+            "model is an EmbeddingAdapter with side='query', but only one that maps both sides is "
+            "a metric that can be learned on: fit it with side='both'."
+        )
+    return adapter.components_
 
 
 def _random_differences(X: Array) -> FloatArray:
