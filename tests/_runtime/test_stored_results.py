@@ -1,5 +1,6 @@
 """Results in memory up to a limit, in files beyond, and gone with their handles."""
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -39,13 +40,17 @@ def test_what_exceeds_the_limit_is_in_a_file_until_its_handle_is_gone():
 
 
 @pytest.mark.usefixtures("little_memory")
-def test_the_folder_goes_with_the_store():
+def test_the_folder_goes_with_the_store_and_its_results():
     store = ResultStore()
     kept = [store.keep(ROWS + k) for k in range(3)]
     folder = Path(kept[2].path).parent
-    assert folder.is_dir()
-    del store, kept
+    del store
+    np.testing.assert_array_equal(kept[2].load(), ROWS + 2)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        del kept
     assert not folder.exists()
+    assert caught == []
 
 
 def test_max_memory_limits_what_is_held():

@@ -52,6 +52,16 @@ def test_scores_of_splits_that_share_items_cause_a_warning():
         cross_validate(task, PAIRS, SAME, cv=PairSplit(3), return_train_score=True)
 
 
+def test_scores_of_splits_that_share_subjects_cause_a_warning():
+    person = np.arange(len(X)) // 3
+    task = PairTask(lw.RCA(), X, groups=person)
+    with pytest.warns(UserWarning, match=r"of the pairs have a subject that was learned from"):
+        cross_validate(task, PAIRS, SAME, cv=PairSplit(3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cross_validate(task, PAIRS, SAME, cv=GroupPairSplit(3, groups=person))
+
+
 def test_a_grid_search_chooses_parameters_of_a_metric():
     task = PairTask(lw.ITML(max_iter=50), X)
     grid = {"estimator__slack_weight": [0.01, 1.0]}

@@ -16,6 +16,20 @@ def client():
         yield client
 
 
+@pytest.fixture
+def no_client(monkeypatch):
+    """Hide the client of other tests: blocks are in this process, and computed there."""
+    dask = pytest.importorskip("dask", reason="needs likewise[dask]")
+    distributed = pytest.importorskip("distributed", reason="needs likewise[dask]")
+
+    def default_client():
+        raise ValueError("No clients found")
+
+    monkeypatch.setattr(distributed, "default_client", default_client)
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
 @pytest.fixture(scope="session")
 def labelled():
     """Rows of three classes, far from zero."""

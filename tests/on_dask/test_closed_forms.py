@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 import likewise as lw
-from likewise._runtime.blocks.engines import ClusterEngine
+from likewise._runtime.blocks.engines import ClusterEngine, LocalEngine
 from likewise.exceptions import OverfitWarning
 
 pytest.importorskip("distributed", reason="needs likewise[dask]")
 
+import dask
 import dask.array as da
 import dask.dataframe as dd
 import distributed
@@ -56,16 +57,13 @@ def test_nothing_is_gathered(client, labelled, monkeypatch):
     assert max(received) < X.nbytes / 10
 
 
-def test_same_bits_for_any_chunks_and_without_a_cluster(client, labelled):
+def test_same_bits_for_any_chunks_and_without_a_cluster(client, labelled, request):
     X, y = labelled
     fitted = lw.FDA().fit(da.from_array(X, chunks=(600, -1)), y)
     other = lw.FDA().fit(da.from_array(X, chunks=(17, 2)), da.from_array(y, chunks=99))
     np.testing.assert_array_equal(fitted.components_, other.components_)
-    distributed.client._set_global_client(None)
-    try:
-        local = lw.FDA().fit(da.from_array(X, chunks=(600, -1)), y)
-    finally:
-        distributed.client._set_global_client(client)
+    request.getfixturevalue("no_client")
+    local = lw.FDA().fit(da.from_array(X, chunks=(600, -1)), y)
     np.testing.assert_array_equal(fitted.components_, local.components_)
 
 
@@ -172,3 +170,34 @@ def test_text_is_named(client):
     words = np.array([["1", "x"], ["2", "3"]], dtype=object)
     with pytest.raises(ValueError, match="X holds 'x', but only numbers are allowed"):
         lw.Whitening().fit(da.from_array(words, chunks=1))
+
+
+@pytest.mark.usefixtures("no_client")
+def test_without_a_cluster_a_chunk_is_computed_once(labelled):
+    X, y = labelled
+    loaded = []
+
+    def load(part):
+        loaded.append(len(part))
+        return part
+
+    parts = [da.from_delayed(dask.delayed(load)(part), part.shape, part.dtype) for part in (X, X)]
+    lw.FDA().fit(da.concatenate(parts), np.concatenate([y, y]))
+    assert 2 <= len(loaded) <= 3  # a block that begins in the first chunk may need the second one
+
+
+@pytest.mark.usefixtures("no_client")
+def test_without_a_cluster_n_jobs_is_that_of_the_learner(labelled, monkeypatch):
+    X, y = labelled
+    given = []
+    monkeypatch.setattr(LocalEngine, "__init__", recorded(LocalEngine.__init__, given))
+    lw.NCA(n_jobs=1, max_iter=1, tol=10.0).fit(da.from_array(X[:200], chunks=100), y[:200])
+    assert given == [1]
+
+
+def recorded(initialise, given):
+    def recording(engine, n_jobs=None):
+        given.append(n_jobs)
+        initialise(engine, n_jobs)
+
+    return recording

@@ -31,13 +31,6 @@ def fitted_on(X, y, **options):
     return lw.LMNN(**options).fit(da.from_array(X, chunks=(400, 10)), da.from_array(y, chunks=500))
 
 
-@pytest.fixture
-def no_client(client):
-    distributed.client._set_global_client(None)
-    yield
-    distributed.client._set_global_client(client)
-
-
 def objective(L, X, y, k=3, push=0.5):
     """The objective of the paper, with all distances, for targets under the identity metric."""
     X = X.astype(np.float64)
@@ -96,14 +89,11 @@ def test_few_and_small_classes(no_client):
     assert blocked.objective_ == pytest.approx(gathered.objective_, rel=0.01)
 
 
-def test_same_bits_on_a_cluster_and_in_this_process(client, digits):
+def test_same_bits_on_a_cluster_and_in_this_process(client, digits, request):
     X, y = digits
     on_cluster = fitted_on(X, y, max_iter=12, tol=0.05)
-    distributed.client._set_global_client(None)
-    try:
-        here = fitted_on(X, y, max_iter=12, tol=0.05)
-    finally:
-        distributed.client._set_global_client(client)
+    request.getfixturevalue("no_client")
+    here = fitted_on(X, y, max_iter=12, tol=0.05)
     np.testing.assert_array_equal(on_cluster.components_, here.components_)
     assert on_cluster.objective_ == here.objective_
 

@@ -9,20 +9,12 @@ from likewise.objectives.blocked import softmax_neighbours as blocked
 pytest.importorskip("distributed", reason="needs likewise[dask]")
 
 import dask.array as da
-import distributed
 
 
 @pytest.fixture(scope="module")
 def few(labelled):
     X, y = labelled
     return (X[:700] - 100) / [1, 2, 3, 1, 0.1, 5], y[:700]
-
-
-@pytest.fixture
-def no_client(client):
-    distributed.client._set_global_client(None)
-    yield
-    distributed.client._set_global_client(client)
 
 
 def objective(L, X, y):
@@ -89,15 +81,12 @@ def test_the_maximum_of_the_gathered_rows(few, options):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("solver", ["lbfgs", "adam"])
-def test_same_bits_on_a_cluster_and_in_this_process(client, few, solver):
+def test_same_bits_on_a_cluster_and_in_this_process(client, few, solver, request):
     X, y = few
     learner = lw.NCA(solver=solver, max_iter=2, batch_size=300, random_state=0)
     on_cluster = learner.fit(da.from_array(X, chunks=200), y).components_
-    distributed.client._set_global_client(None)
-    try:
-        here = learner.fit(da.from_array(X, chunks=500), y).components_
-    finally:
-        distributed.client._set_global_client(client)
+    request.getfixturevalue("no_client")
+    here = learner.fit(da.from_array(X, chunks=500), y).components_
     np.testing.assert_array_equal(on_cluster, here)
 
 

@@ -199,12 +199,16 @@ class PairTask(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         if np.array_equal(index, self._fitted_pairs):
             return  # the score of training
-        affected = leakage(self._fitted_pairs, index).affected_pairs
+        unit, splitter, units = "item", "PairSplit", np.arange(np.shape(self.X)[0])
+        if self.groups is not None:
+            unit, splitter = "subject", "GroupPairSplit"
+            units = np.unique(check_groups(self.groups, len(units)), return_inverse=True)[1]
+        affected = leakage(units[self._fitted_pairs], units[index]).affected_pairs
         if affected:
             warn_user(
-                f"{affected:.0%} of the pairs have an item that was learned from, so that the "
-                "score is not one of new items: split pairs by PairSplit, such as "
-                "cv=PairSplit(3)."
+                f"{affected:.0%} of the pairs have {'an' if unit == 'item' else 'a'} {unit} that "
+                f"was learned from, so that the score is not one of new {unit}s: split pairs by "
+                f"{splitter}."
             )
 
     def _index(self, pairs: ArrayLike) -> IndexArray:

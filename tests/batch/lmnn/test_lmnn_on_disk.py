@@ -85,6 +85,8 @@ def test_files_are_read_as_a_whole_unless_memory_is_scarce_or_limited(
     monkeypatch.setattr(blocks, "free_memory", lambda: 7 * rows.nbytes)
     assert blocks.is_read_in_blocks(rows)
     assert not blocks.is_read_in_blocks(X)
+    # Bytes are computed with as doubles.
+    assert blocks.is_read_in_blocks(on_disk(tmp_path, X.astype(np.uint8)))
 
 
 @pytest.mark.usefixtures("always_blocks")

@@ -29,7 +29,8 @@ def is_read_in_blocks(X: Any) -> bool:
     if max_working_bytes() is not None:
         return True
     free = free_memory()
-    return free is not None and _COPIES_IN_MEMORY * X.nbytes > free
+    itemsize = 4 if X.dtype == np.float32 else 8  # of the numbers that are computed with
+    return free is not None and _COPIES_IN_MEMORY * X.size * itemsize > free
 
 
 def require_in_memory(X: Any, name: str, owner: str) -> None:

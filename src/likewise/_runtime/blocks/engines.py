@@ -115,16 +115,16 @@ def _gone(error: BaseException) -> RuntimeError:
     )
 
 
-def engine_of(*collections: Any) -> Engine:
+def engine_of(*collections: Any, n_jobs: int | None = None) -> Engine:
     """Return the cluster that holds parts of the collections, else that of the default client.
 
-    Without any client, blocks are held in this process.
+    Without any client, blocks are held in this process, and a task has `n_jobs` threads.
     """
     try:
         from distributed import default_client
         from distributed.client import futures_of
     except ImportError:  # only dask is installed
-        return LocalEngine()
+        return LocalEngine(n_jobs)
     clients = {future.client for given in collections for future in futures_of(given)}
     if len(clients) > 1:
         raise ValueError(
@@ -136,4 +136,4 @@ def engine_of(*collections: Any) -> Engine:
     try:
         return ClusterEngine(default_client())
     except ValueError:  # there is none
-        return LocalEngine()
+        return LocalEngine(n_jobs)

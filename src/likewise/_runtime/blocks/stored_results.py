@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import shutil
 import tempfile
 import weakref
 from typing import Any
@@ -16,11 +17,21 @@ _MAX_HELD = 1 << 25  # bytes of results in memory, or an eighth of `max_memory`
 _MIN_STORED = 1 << 16  # a smaller result is not worth a file
 
 
+class TemporaryFolder:
+    """A folder that is removed with the last object that refers to it."""
+
+    def __init__(self) -> None:
+        self.path = tempfile.mkdtemp(prefix="likewise-")
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+
 class StoredResult:
     """A result in a file: its arrays are read when they are needed.
 
     Parameters
     ----------
+    folder : TemporaryFolder
+        Kept as long as this object.
     path : str
         The file with the arrays; it is removed with this object.
     pickled : bytes
@@ -29,8 +40,10 @@ class StoredResult:
         The bytes of each array.
     """
 
-    def __init__(self, path: str, pickled: bytes, sizes: list[int]) -> None:
-        self.path, self.pickled, self.sizes = path, pickled, sizes
+    def __init__(
+        self, folder: TemporaryFolder, path: str, pickled: bytes, sizes: list[int]
+    ) -> None:
+        self.folder, self.path, self.pickled, self.sizes = folder, path, pickled, sizes
 
     def load(self) -> Any:
         """Return the result."""
@@ -56,7 +69,7 @@ class ResultStore:
     def __init__(self) -> None:
         limit = max_working_bytes()
         self._free = _MAX_HELD if limit is None else limit // 8
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: TemporaryFolder | None = None
 
     def keep(self, result: Any) -> StoredResult | HeldResult:
         """Return a handle of a result, whose memory or file is freed with the handle."""
@@ -70,12 +83,12 @@ class ResultStore:
             weakref.finalize(held, self._release, n_bytes)
             return held
         if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="likewise-")
-        number, path = tempfile.mkstemp(dir=self._folder.name)
+            self._folder = TemporaryFolder()
+        number, path = tempfile.mkstemp(dir=self._folder.path)
         with open(number, "wb") as file:
             for array in arrays:
                 file.write(array)
-        stored = StoredResult(path, pickled, [array.nbytes for array in arrays])
+        stored = StoredResult(self._folder, path, pickled, [array.nbytes for array in arrays])
         weakref.finalize(stored, _remove, path)
         return stored
 

@@ -143,12 +143,15 @@ def _of_dask(estimator: Any, X: Any, y: Any) -> _Labelled:
             "worked on by processors only: use device='auto'."
         )
     check_dask_features(estimator, X, "X", reset=True)
-    engine = engine_of(*(given for given in (X, y) if is_dask(given)))
+    engine = engine_of(
+        *(given for given in (X, y) if is_dask(given)), n_jobs=getattr(estimator, "n_jobs", None)
+    )
     table = _known_chunks(X, engine)
     n_rows, n_features = map(int, table.shape)
     if not n_rows:
         raise ValueError("X has 0 sample(s) (n_samples=0), but at least 1 is needed.")
     dtype = np.dtype(np.float32 if table.dtype == np.float32 else np.float64)
+    ends = np.cumsum(table.chunks[0])
     table = table.rechunk({0: block_rows(n_rows, n_features, dtype.itemsize), 1: -1})
     labels: Sequence[Any] = [None] * len(table.chunks[0])
     if y is not None:
@@ -158,8 +161,9 @@ def _of_dask(estimator: Any, X: Any, y: Any) -> _Labelled:
         dask.delayed(_load, pure=False)(dtype, part, label)
         for part, label in zip(_delayed_blocks(table), labels, strict=True)
     ]
-    blocks = compute(engine, loaded)
     counts = np.array(table.chunks[0], dtype=np.int64)
+    chunks = np.searchsorted(ends, np.cumsum(counts) - counts, side="right")
+    blocks = compute(engine, loaded, chunks)
     return _Labelled(engine, blocks, counts, (n_rows, n_features), dtype)
 
 
@@ -172,17 +176,27 @@ def _delayed_blocks(table: Any) -> Sequence[Any]:
     return blocks
 
 
-def compute(engine: Engine, delayed: list[Any]) -> list[Any]:
-    """Return handles of delayed values, which are being computed."""
+def compute(engine: Engine, delayed: list[Any], chunks: IndexArray | None = None) -> list[Any]:
+    """Return handles of delayed values, which are being computed.
+
+    Values that begin in the same of the user's `chunks` are computed together, from the chunk that
+    is computed once; others one after the other, since together they may not fit in memory.
+    """
+    import dask
+
     client = getattr(engine, "client", None)
     if client is not None:
         return list(client.compute(delayed))
-    # One after the other: together they may not fit in memory.
-    return [engine.submit(_computed, value) for value in delayed]
+    numbers = np.arange(len(delayed)) if chunks is None else chunks
+    handles: list[Any] = []
+    for number in np.unique(numbers):
+        found = dask.compute(*(delayed[i] for i in np.flatnonzero(numbers == number)))
+        handles += [engine.submit(_itself, value) for value in found]
+    return handles
 
 
-def _computed(delayed: Any) -> Any:
-    return delayed.compute()
+def _itself(value: Any) -> Any:
+    return value
 
 
 def _known_chunks(X: Any, engine: Engine) -> Any:

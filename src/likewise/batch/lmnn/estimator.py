@@ -225,8 +225,8 @@ class LMNN(KernelMetric):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or Dask array or dataframe
-            Training data. Those of a Dask collection stay on their workers, and those of a memory
-            map of 32 MiB or more, or of any if `max_memory` is set, are read in blocks.
+            Training data. Those of a Dask collection stay on their workers. Those of a memory map
+            are read in blocks if too little memory is free, or if `max_memory` is set.
         y : array-like of shape (n_samples,), or Dask array or series
             Labels of at least two classes, one of which has two rows.
         anchor_weight : array-like of shape (n_samples,), optional

@@ -44,7 +44,7 @@ def require_memory_for_lmnn(
         advice = "a smaller budget keeps fewer of them"
     elif n_metrics > 1:
         advice += ", or learn fewer metrics"
-    elif n_held:
+    elif n_held and not is_tensor(X):
         advice += ", or open X as a memory map, which is read in blocks"
     purpose = f"{owner}{metrics} of {n_samples} rows of {n_columns} {columns}"
     if is_tensor(X):
