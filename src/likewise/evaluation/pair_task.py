@@ -18,7 +18,7 @@ from likewise._runtime.row_numbers import check_row_numbers, check_same_flags
 from likewise._runtime.sklearn_bases import BaseEstimator, ClassifierMixin
 from likewise._runtime.validation import warn_user
 from likewise.evaluation._pair_distances import pair_distances
-from likewise.statistics import leakage, verification_curve
+from likewise.statistics import verification_curve
 from likewise.statistics._pair_units import check_groups
 
 
@@ -203,7 +203,7 @@ class PairTask(ClassifierMixin, BaseEstimator):
         if self.groups is not None:
             unit, splitter = "subject", "GroupPairSplit"
             units = np.unique(check_groups(self.groups, len(units)), return_inverse=True)[1]
-        affected = leakage(units[self._fitted_pairs], units[index]).affected_pairs
+        affected = np.isin(units[index], units[self._fitted_pairs]).any(axis=1).mean()
         if affected:
             warn_user(
                 f"{affected:.0%} of the pairs have {'an' if unit == 'item' else 'a'} {unit} that "
