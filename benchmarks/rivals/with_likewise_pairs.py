@@ -101,7 +101,9 @@ def scored_pairs(threads, bootstrap=False):
         curve = verification_curve(*pairs, items=data["items"], confidence=0.95)
         chosen = choose_threshold(*pairs, "fmr<=0.001", items=data["items"])
         at = np.searchsorted(curve.thresholds, chosen.threshold, side="right") - 1
-        return {"fmr": np.array([curve.fmr[at]]), "upper": curve.band.fmr_upper[[at]]}
+        # The band has fewer thresholds than the curve; its limits grow from one to the next.
+        following = np.searchsorted(curve.band.thresholds, chosen.threshold)
+        return {"fmr": np.array([curve.fmr[at]]), "upper": curve.band.fmr_upper[[following]]}
 
     def bootstrapped(data):
         found = error_rates(
