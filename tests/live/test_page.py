@@ -215,9 +215,11 @@ def test_an_answer_that_was_given_elsewhere_is_not_said_to_be_stored(chromium, t
             client.judge("a", "b", "same")
             page.keyboard.press("d")
             expect(page.locator("#pair")).to_be_hidden(timeout=30_000)
-            assert page.inner_text("#message") == "All pairs were judged."
-            page.keyboard.press("z")
-            expect(page.locator("#count")).to_have_text("0 judged", timeout=30_000)
+            expect(page.locator("#message")).to_have_text("All pairs were judged.")
+            expect(page.locator("#count")).to_have_text("1 judged", timeout=30_000)
+            expect(page.locator("#pair")).to_have_attribute("aria-busy", "false")
+            press(page, "z")
+            assert page.inner_text("#count") == "0 judged"
             assert [event.answer for event in client.judgements()] == ["same", ""]
         page.context.close()
 
