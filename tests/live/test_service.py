@@ -1,6 +1,7 @@
 """The service over HTTP: what each request answers, and who may ask."""
 
 import io
+import socket
 import urllib.error
 import urllib.request
 import uuid
@@ -328,6 +329,13 @@ def test_the_client_against_a_running_service(tmp_path):
         refused = pytest.raises(AssertionError, match=r"port \d+ of 127.0.0.1 cannot be used")
         with refused, running(*again):
             pass
+
+
+def test_answers_are_sent_without_waiting_for_acknowledgements():
+    with bind("127.0.0.1", 0) as listening, socket.create_connection(listening.getsockname()):
+        connection, _ = listening.accept()
+        with connection:
+            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 @pytest.mark.parametrize(

@@ -25,12 +25,18 @@ def bind(host: str, port: int) -> socket.socket:
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         both = family == socket.AF_INET6 and host == "::" and socket.has_dualstack_ipv6()
-        return socket.create_server(address[:2], family=family, backlog=256, dualstack_ipv6=both)
+        listening = socket.create_server(
+            address[:2], family=family, backlog=256, dualstack_ipv6=both
+        )
     except OSError as error:
         raise OSError(
             f"port {port} of {host} cannot be used ({error.strerror or error}): is something else "
             "running there? Give another --port; 0 takes any that is free."
         ) from None
+    # Connections inherit it. asyncio sets it only where the protocol number was given; without it
+    # the body of an answer waits up to 40 ms for the acknowledgement of its header.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening
 
 
 def addresses(listening: socket.socket) -> list[str]:
