@@ -99,7 +99,7 @@ def test_every_command_has_a_section_with_example_and_options(command):
     section = sections(TEXT["guide/cli.rst"])[f"likewise {command}"]
     assert f"$ likewise {command}" in section
     documented = set(re.findall(r"^\.\. option:: (--[a-z-]+)", section, flags=re.MULTILINE))
-    parameters = main.commands[command].params
+    parameters = main.commands[command].load().params
     options = [option for option in parameters if option.param_type_name == "option"]
     assert documented == {option.opts[-1] for option in options}
     for option in options:

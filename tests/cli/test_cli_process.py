@@ -144,12 +144,29 @@ def test_without_arguments_there_is_help():
 
 @pytest.mark.parametrize("name", [None, *main.commands])
 def test_every_command_has_help_with_an_example(name):
-    command = main if name is None else main.commands[name]
+    command = main if name is None else main.commands[name].load()
     shown = command.get_help(click.Context(command, info_name="likewise"))
     assert "Example" in shown
     assert f"likewise {name or 'compare'}" in shown
     for parameter in command.params:
         assert isinstance(parameter, click.Argument) or parameter.help
+
+
+@pytest.mark.parametrize("name", main.commands)
+def test_the_list_of_commands_has_the_first_sentence_of_their_help(name):
+    command = main.commands[name]
+    assert command.short_help == " ".join(command.load().help.split("\n\n")[0].split())
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["completion", "bash"]])
+def test_what_needs_no_data_does_not_wait_for_imports(arguments):
+    code = (
+        "import sys; from likewise.cli import main\n"
+        "try: main(sys.argv[1:])\n"
+        "finally: assert not {'pandas', 'scipy', 'sklearn'} & set(sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_an_unknown_command():

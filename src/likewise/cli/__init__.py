@@ -4,20 +4,8 @@ from __future__ import annotations
 
 import click
 
-from likewise.cli._adapt import adapt
-from likewise.cli._compare import compare
-from likewise.cli._completion import completion
-from likewise.cli._datasets import datasets
 from likewise.cli._errors import OneLineGroup
-from likewise.cli._export import export_command
-from likewise.cli._fit import fit
-from likewise.cli._info import info
-from likewise.cli._live import label, serve
-from likewise.cli._neighbors import neighbors
-from likewise.cli._report import report
-from likewise.cli._reproduce import reproduce
-from likewise.cli._transform import transform
-from likewise.cli._verify import verify
+from likewise.cli._lazy_command import LazyCommand
 
 __all__ = ["main"]
 
@@ -46,19 +34,50 @@ def main(context: click.Context) -> None:
 
 # In the order in which a person goes: the help and the guide have it, too.
 for _command in (
-    compare,
-    fit,
-    verify,
-    export_command,
-    adapt,
-    transform,
-    neighbors,
-    label,
-    serve,
-    info,
-    datasets,
-    report,
-    reproduce,
-    completion,
+    LazyCommand("compare", "_compare", "Compare metrics on DATA and say which to use."),
+    LazyCommand("fit", "_fit", "Fit a method to DATA and save the model."),
+    LazyCommand(
+        "verify",
+        "_verify",
+        "Judge pairs of rows of DATA by MODEL: distances, decisions and probabilities.",
+    ),
+    LazyCommand(
+        "export",
+        "_export",
+        "Write the metric of MODEL for a vector index, a database or an encoder.",
+        "export_command",
+    ),
+    LazyCommand(
+        "adapt",
+        "_adapt",
+        "Adapt EMBEDDINGS to labels or judged pairs where that is shown to help, and say so.",
+    ),
+    LazyCommand(
+        "transform",
+        "_transform",
+        "Map the rows of DATA to where the Euclidean distance is that of MODEL.",
+    ),
+    LazyCommand("neighbors", "_neighbors", "Find the nearest rows of DATA under MODEL, exactly."),
+    LazyCommand("label", "_live", "Judge pairs of items of DATA, and learn a metric from that."),
+    LazyCommand(
+        "serve",
+        "_live",
+        "Serve judgements on pairs of items of DATA, and the metric learned from them, over HTTP.",
+    ),
+    LazyCommand("info", "_info", "Describe a model, data, or this installation."),
+    LazyCommand("datasets", "_datasets", "List the data sets, or describe the one called NAME."),
+    LazyCommand(
+        "report", "_report", "Compare metrics on DATA and write a report as one HTML file."
+    ),
+    LazyCommand(
+        "reproduce",
+        "_reproduce",
+        "Run the experiment NAME of a paper and print our numbers beside the paper's.",
+    ),
+    LazyCommand(
+        "completion",
+        "_completion",
+        "Print the script that lets SHELL complete commands and options.",
+    ),
 ):
     main.add_command(_command)
