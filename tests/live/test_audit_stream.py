@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from judging import toy_items
-from scipy.stats import binomtest, chisquare
+from scipy.stats import binom, binomtest, chisquare
 
 from likewise.live import Engine, start_model
 from likewise.live import audit as audit_module
@@ -192,3 +192,27 @@ def test_all_monitors_of_a_service_share_one_level(line):
         levels.append(drift["alpha"])
     assert levels == pytest.approx([0.05 * 6 / (np.pi * k) ** 2 for k in range(1, 8)])
     assert sum(levels) < 0.05
+
+
+def test_false_alarms_of_a_service_are_at_most_as_frequent_as_promised(line, monkeypatch):
+    """At thresholds where the promised rate just holds, which is where false alarms are likeliest.
+
+    Different pairs have distances of 1, 2, …, 399 in equal shares, so that at a threshold of 40 the
+    false match rate is 40/399.
+    """
+    X, checkpoints = line
+    unit = checkpoints[0].distances(X, np.array([[0, 1]]))[0]
+    at_limit = {"promised": True, "threshold": 40.5 * unit}
+    monkeypatch.setattr(audit_module, "_promise", lambda *_: at_limit)
+    n_streams, n_pairs, n_alarmed = 200, 1500, {"holds": 0, "broken": 0}
+    for seed in range(n_streams):
+        rng = np.random.default_rng(seed)
+        step = rng.integers(1, 400, size=n_pairs)
+        pairs = np.stack([np.zeros_like(step), step], axis=1)
+        same = rng.random(n_pairs) < 0.5
+        audit = AuditPairs(pairs, same, ["ann"] * n_pairs, np.zeros(n_pairs, dtype=np.int64))
+        for name, target in (("holds", f"fmr<={40 / 399}"), ("broken", f"fmr<={13 / 399}")):
+            drift = audit_module._drift(X, audit, checkpoints, target)
+            n_alarmed[name] += bool(drift["alarms"])
+    assert n_alarmed["holds"] <= binom.ppf(0.999, n_streams, 0.05)
+    assert n_alarmed["broken"] > 0.95 * n_streams, "three times the promised rate is noticed"
