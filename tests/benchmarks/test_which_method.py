@@ -103,3 +103,17 @@ def test_rows_and_features_are_limited(monkeypatch):
     X, y = which_method.read("any")
     assert X.shape == (600, 40)
     np.testing.assert_array_equal(np.bincount(y), [200, 200, 200])
+
+
+def test_counts_of_words_are_weighted_and_single_rows_left_out(monkeypatch):
+    class Data:
+        X = np.array([[2, 0, 1], [1, 1, 0], [0, 3, 1], [0, 1, 1], [1, 0, 0]])
+        y = np.array(["a", "a", "b", "b", "single"])
+
+    monkeypatch.setattr(which_method, "load", lambda name: Data)
+    X, y = which_method.read("any_bow")
+    assert list(y) == ["a", "a", "b", "b"]
+    inverse = np.log(6 / (1 + np.count_nonzero(Data.X, axis=0))) + 1
+    expected = Data.X * inverse
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(X, expected[:4])
