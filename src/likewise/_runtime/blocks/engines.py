@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
@@ -78,6 +79,16 @@ class ClusterEngine:
         """Wait for the futures and return their results."""
         with _translated_errors():
             return list(self.client.gather(list(handles)))
+
+
+def tree_sum(engine: Engine, handles: Sequence[Any]) -> Any:
+    """Return the sum of results, added two by two in a fixed tree of tasks where they are held."""
+    sums = list(handles)
+    while len(sums) > 1:
+        pairs = zip(sums[::2], sums[1::2], strict=False)
+        odd = sums[-1:] if len(sums) % 2 else []
+        sums = [engine.submit(operator.add, *pair) for pair in pairs] + odd
+    return engine.gather(sums)[0]
 
 
 def _run(task: Callable[..., Any], *arguments: Any) -> Any:

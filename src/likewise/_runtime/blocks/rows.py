@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,7 +10,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from likewise._runtime.arrays import Array, IndexArray
-from likewise._runtime.blocks.engines import Engine
+from likewise._runtime.blocks.engines import Engine, tree_sum
 
 T = TypeVar("T")
 
@@ -57,12 +56,8 @@ class BlockedRows:
 
     def total(self, task: Callable[[Array, IndexArray], T]) -> T:
         """Return the sum of ``task(rows, groups)`` over blocks, added in a fixed tree."""
-        sums = [self.engine.submit(_on_block, task, block) for block in self.blocks]
-        while len(sums) > 1:
-            pairs = zip(sums[::2], sums[1::2], strict=False)
-            odd = sums[-1:] if len(sums) % 2 else []
-            sums = [self.engine.submit(operator.add, *pair) for pair in pairs] + odd
-        return cast("T", self.engine.gather(sums)[0])
+        parts = [self.engine.submit(_on_block, task, block) for block in self.blocks]
+        return cast("T", tree_sum(self.engine, parts))
 
     def derive(self, task: Callable[[Array, IndexArray], tuple[Array, IndexArray]]) -> BlockedRows:
         """Return the rows and groups that `task` makes of every block; they stay where they are."""

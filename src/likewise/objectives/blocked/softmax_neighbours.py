@@ -10,6 +10,7 @@ import numpy as np
 
 from likewise._numerics.products import map_rows
 from likewise._runtime.arrays import Array, IndexArray
+from likewise._runtime.blocks.engines import tree_sum
 from likewise._runtime.blocks.rows import BlockedRows
 
 _TILE = 1 << 20  # probabilities in memory at a time
@@ -74,17 +75,16 @@ class BlockedSoftmaxNeighbours:
                 for c, other in enumerate(blocks)
             ]
             sums.append(engine.submit(_joined, parts))
-            gradients += [
+            parts = [
                 engine.submit(
                     _gradient, block, other, chosen[b], b == c, L, sums[-1], engine.n_jobs
                 )
                 for c, other in enumerate(blocks)
             ]
+            # Added where they are: otherwise one gradient per pair of blocks would be held here.
+            gradients.append(engine.submit(sum, parts))
         probability = [part.probability for part in engine.gather(sums)]
-        total = np.zeros(L.shape)
-        for part in engine.gather(gradients):
-            total += part
-        return np.concatenate(probability), 2 * total
+        return np.concatenate(probability), 2 * tree_sum(engine, gradients)
 
     def _by_block(self, anchors: IndexArray | None) -> list[IndexArray]:
         """Return the numbers of the anchors of each block within it."""
