@@ -195,7 +195,9 @@ def test_health_metrics_progress_and_exports(http):
     assert "\nlikewise_events_total 1\n" in http.get("/metrics").text
     assert http.get("/progress").json()["own_judgements"] == 1
     pairs = pd.read_csv(io.BytesIO(http.get("/export/pairs.csv").content))
-    assert pairs[["left", "right", "answer"]].to_numpy().tolist() == [[0, 1, "same"]]
+    assert pairs[["left", "right", "same"]].to_numpy().tolist() == [[0, 1, 1]]
+    judged = pd.read_csv(io.BytesIO(http.get("/export/judgements.csv").content))
+    assert judged[["left", "right", "answer"]].to_numpy().tolist() == [[0, 1, "same"]]
     assert "<h1>Judgements</h1>" in http.get("/export/report.html").text
     assert http.get("/agreement").json()["n_pairs"] == 0
 

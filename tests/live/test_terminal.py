@@ -56,11 +56,12 @@ def test_notices_are_shown_and_everything_can_be_exported(tmp_path):
         assert lines[0] == "2 images could not be decoded and are left out."
         written = {path.name: path.read_bytes() for path in folder.iterdir()}
         judged = [event.id for event in engine.ledger.events]
-    table = pd.read_csv(folder / "pairs.csv")
+    table = pd.read_csv(folder / "judgements.csv")
     assert table["id"].tolist() == judged
+    assert pd.read_csv(folder / "pairs.csv")["same"].tolist() == [1, 0]
     assert lw.load(folder / "model.safetensors").n_features_in_ == 5
     assert b"<h1>Judgements</h1>" in written["report.html"]
-    assert sum(line.startswith("Written: ") for line in lines) == len(written) == 3
+    assert sum(line.startswith("Written: ") for line in lines) == len(written) == 4
 
 
 def test_the_files_of_images_are_named(tmp_path):

@@ -1,29 +1,60 @@
-"""The files that can be exported at any time: pairs, model and report."""
+"""The files that can be exported at any time: pairs, judgements, model and report."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from likewise import _files
 from likewise.live.engine import Engine
+from likewise.live.events import ANSWERS, Event
+from likewise.live.ledger import pair_key
 from likewise.live.report import report_html
 
-__all__ = ["EXPORTS", "export_files", "model_file", "pairs_csv", "report_file"]
+__all__ = [
+    "EXPORTS",
+    "export_files",
+    "judgements_csv",
+    "model_file",
+    "pairs_csv",
+    "report_file",
+]
 
 
 def pairs_csv(engine: Engine, annotator: str) -> bytes:
-    """Return the judgements in force, of all annotators, as a table."""
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(["left", "right", "answer", "annotator", "audit", "id"])
+    """Return the decided pairs as a table, one row each, which `likewise fit --pairs` reads.
+
+    The majority of the judgements in force decides; pairs with a tie, or with *unsure* alone, are
+    left out.
+    """
+    judged: dict[tuple[str, str], list[Event]] = {}
     for event in engine.in_force():
-        cells = (event.left, event.right, event.answer, event.annotator)
-        writer.writerow([*cells, int(event.source == "audit"), event.id])
-    return text.getvalue().encode()
+        judged.setdefault(pair_key(event.left, event.right), []).append(event)
+    rows: list[Sequence[Any]] = []
+    for events in judged.values():
+        counts = Counter(event.answer for event in events)
+        if counts["same"] != counts["different"]:
+            same = int(counts["same"] > counts["different"])
+            numbers = [counts[answer] for answer in ANSWERS]
+            audit = int(any(event.source == "audit" for event in events))
+            rows.append([events[0].left, events[0].right, same, *numbers, audit])
+    return _table(["left", "right", "same", *(f"n_{answer}" for answer in ANSWERS), "audit"], rows)
+
+
+def judgements_csv(engine: Engine, annotator: str) -> bytes:
+    """Return the judgements in force, of all annotators, as a table."""
+    return _table(
+        ["left", "right", "answer", "annotator", "audit", "id"],
+        (
+            [e.left, e.right, e.answer, e.annotator, int(e.source == "audit"), e.id]
+            for e in engine.in_force()
+        ),
+    )
 
 
 def model_file(engine: Engine, annotator: str) -> bytes:
@@ -38,6 +69,7 @@ def report_file(engine: Engine, annotator: str) -> bytes:
 
 EXPORTS: dict[str, Callable[[Engine, str], bytes]] = {
     "pairs.csv": pairs_csv,
+    "judgements.csv": judgements_csv,
     "model.safetensors": model_file,
     "report.html": report_file,
 }
@@ -51,3 +83,11 @@ def export_files(engine: Engine, annotator: str, folder: Path) -> list[Path]:
         paths.append(folder / name)
         paths[-1].write_bytes(make(engine, annotator))
     return paths
+
+
+def _table(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(names)
+    writer.writerows(rows)
+    return text.getvalue().encode()

@@ -19,7 +19,7 @@ from likewise.live._images import content_type
 from likewise.live.differences import shown_pair
 from likewise.live.engine import Engine
 from likewise.live.events import Event
-from likewise.live.exports import model_file, pairs_csv, report_file
+from likewise.live.exports import judgements_csv, model_file, pairs_csv, report_file
 from likewise.live.log import LogError, StorageFullError
 from likewise.live.scan import scan_rows
 from likewise.live.security import Guard, Tokens, cookie_name
@@ -281,9 +281,15 @@ def _add_page(app: FastAPI) -> None:
 
     @app.get("/export/pairs.csv", response_class=Response)
     def pairs(annotator: Annotator, engine: TheEngine) -> Response:
-        """Return the judgements in force as a table."""
+        """Return the decided pairs as a table, one row each."""
         content = pairs_csv(engine, annotator)
         return _download(content, "text/csv; charset=utf-8", "pairs.csv")
+
+    @app.get("/export/judgements.csv", response_class=Response)
+    def judgements_in_force(annotator: Annotator, engine: TheEngine) -> Response:
+        """Return the judgements in force as a table, one row each."""
+        content = judgements_csv(engine, annotator)
+        return _download(content, "text/csv; charset=utf-8", "judgements.csv")
 
     @app.get("/export/report.html", response_class=Response)
     def report(annotator: Annotator, engine: TheEngine) -> Response:
