@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from likewise._runtime.arrays import Array
 from likewise._runtime.text import quote, reason
 from likewise._runtime.validation import pluralize
 from likewise.datasets._sources import Source
-from likewise.datasets._text_tables import read_text
+from likewise.datasets._text_tables import read_cells, read_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,6 +39,20 @@ def read_frame(source: Source, *, keep_na: bool = False) -> pd.DataFrame:
         ) from error
     frame.columns = frame.columns.map(str)
     return frame
+
+
+def as_written(source: Source, frame: pd.DataFrame, names: Sequence[str]) -> dict[str, Any]:
+    """Return columns of a table with the cells of a text file as they are written: 007 is not 7.
+
+    An empty cell is an empty text. Other files have types, and their columns are those of `frame`.
+    """
+    if source.format == "parquet":
+        return {name: frame[name] for name in names}
+    places = {name: frame.columns.get_loc(name) for name in names}
+    order = sorted(places, key=places.__getitem__)
+    cells = read_cells(source, [places[name] for name in order])
+    found = dict(zip(order, (cells.iloc[:, i] for i in range(len(order))), strict=True))
+    return {name: found[name] for name in names}
 
 
 def column_without_gaps(column: pd.Series[Any], what: str, where: str) -> Array:

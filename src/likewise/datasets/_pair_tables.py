@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from likewise._runtime.arrays import BoolArray, IndexArray
 from likewise._runtime.text import list_some, quote
 from likewise._runtime.validation import pluralize
-from likewise.datasets._frames import column_without_gaps, read_frame
+from likewise.datasets._frames import as_written, column_without_gaps, read_frame
 from likewise.datasets._sources import Readable, open_source
 
 if TYPE_CHECKING:
@@ -87,7 +87,12 @@ def read_pairs(
     """
     with open_source(path, format, _FORMATS) as source:
         where, frame = source.where, read_frame(source)
-    frame.columns = frame.columns.str.strip().str.lower()
+        frame.columns = frame.columns.str.strip().str.lower()
+        if ids is not None and np.asarray(ids).dtype.kind in "OSU" and frame.columns.is_unique:
+            # Among words, 007 is not 7, also where those that were judged are all digits.
+            sides = [name for name in _COLUMNS[:2] if name in frame.columns]
+            for name, column in as_written(source, frame, sides).items():
+                frame[name] = column.where(column != "")
     needed = _COLUMNS if judged else _COLUMNS[:2]
     if missing := [name for name in needed if name not in frame.columns]:
         listed = ", ".join(needed[:-1]) + f" and {needed[-1]}"

@@ -8,6 +8,7 @@ import io
 import itertools
 import re
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, BinaryIO
 
 from likewise._runtime.validation import pluralize, warn_user
@@ -65,6 +66,31 @@ def read_text(source: Source, *, keep_na: bool = False) -> pd.DataFrame:
         source.stream.seek(0)
         _check_lengths(source.stream, encoding, separator, len(frame.columns))
     return frame
+
+
+def read_cells(source: Source, positions: Sequence[int]) -> pd.DataFrame:
+    """Return some columns, by their positions, with every cell as the text that the file has.
+
+    Whether the table is whole, `read_text` says, which is called first.
+    """
+    import pandas as pd
+
+    encoding = detect_encoding(source.stream)
+    assert encoding is not None
+    separator = (
+        "\t" if source.format == "tsv" else detect_separator(_sample(source.stream, encoding))
+    )
+    source.stream.seek(0)
+    return pd.read_csv(
+        source.stream,
+        sep=separator,
+        encoding=encoding,
+        index_col=False,
+        usecols=list(positions),
+        dtype=str,
+        na_filter=False,
+        low_memory=False,
+    )
 
 
 def decoded(source: Source) -> str | None:
