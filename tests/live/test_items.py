@@ -111,7 +111,8 @@ def test_bad_items(arguments, message):
     [
         ("a.jsonl", '{"x": 1}\nnot json\n', "line 2 of .* is not JSON"),
         ("a.jsonl", "[1]\n", "line 1 of .* must be an object"),
-        ("a.csv", "id,x\na,1\n,2\n", "column 'id' of .* has empty cells"),
+        ("a.csv", "id,x\na,1\n,2\n", "column 'id' of .* has empty cells, the first in row 2"),
+        ("a.jsonl", '{"x": 1}\n{"t": "\\ud800"}\n', r"line 2 of .* half of a char.*'.ud800'"),
         ("a.csv", "id,x\na,1\na,2\n", "1 id repeats another one"),
         ("a.csv", "id,x\na,1\na,2\na,3\n", "2 ids repeat another one"),
         ("a.csv", "id,x\na,1\n", "there is 1 item, but two are needed"),
@@ -127,11 +128,96 @@ def test_bad_files(tmp_path, name, content, message):
         read_items(path)
 
 
-@pytest.mark.parametrize("cell", ["one", "[1, 2", '{"a": 1}', "[1]"])
-def test_cells_that_are_no_vectors(tmp_path, cell):
-    pd.DataFrame({"v": ["[1, 2]", cell]}).to_csv(tmp_path / "a.csv", index=False)
-    with pytest.raises(ValueError, match=r"column 'v' of .* must hold lists of equally many"):
+@pytest.mark.parametrize(
+    ("cell", "found"),
+    [
+        ("one", "'one' in row 2"),
+        ("[1, 2", "'.1, 2' in row 2"),
+        ('{"a": 1}', "'{.*}' in row 2"),
+        ("[1]", "1 number in row 2, but 2 in row 1"),
+        (None, "an empty cell in row 2"),
+    ],
+)
+def test_cells_that_are_no_vectors(tmp_path, cell, found):
+    pd.DataFrame({"v": ["[1, 2]", cell], "x": 1}).to_csv(tmp_path / "a.csv", index=False)
+    message = rf"column 'v' of .* must hold lists of equally many numbers, found {found}\."
+    with pytest.raises(ValueError, match=message):
         read_items(tmp_path / "a.csv", vectors="v")
+
+
+@pytest.mark.filterwarnings("error")
+def test_cells_and_ids_of_a_text_table_are_as_written(tmp_path):
+    path = tmp_path / "items.csv"
+    path.write_text("id,zip,word,price,none\n007,01123,NA,1.50,\n7,01124,null,3,\nNA,0,None,,\n")
+    items = read_items(path)
+    assert items.ids == ["007", "7", "NA"]
+    assert items.shown(0)["cells"] == {"zip": "01123", "word": "NA", "price": "1.50", "none": ""}
+    assert [items.shown(row)["cells"]["word"] for row in (1, 2)] == ["null", "None"]
+    np.testing.assert_allclose(items.vectors[:, 1], [-1, 1, 0])
+    as_text = read_items(path, text_column="word", drop=["zip"])
+    assert [as_text.shown(row)["text"] for row in range(3)] == ["NA", "null", "None"]
+    assert as_text.vectors.shape == (3, 1)
+    path.write_text("a,b;a;a\n1,5;02;x\n2,5;2;y\n")
+    assert read_items(path).shown(0)["cells"] == {"a,b": "1,5", "a": "02", "a.1": "x"}
+
+
+def test_a_column_may_be_id_and_text_and_vector(tmp_path):
+    path = tmp_path / "items.csv"
+    path.write_text('name,x,text\nAssam,1,"[1, 2]"\nCeylon,2,"[3, 4]"\n')
+    items = read_items(path, id_column="name", text_column="name")
+    assert (items.ids, items.shown(1)["text"]) == (["Assam", "Ceylon"], "Ceylon")
+    items = read_items(path, vectors="text", text_column="text")
+    assert (items.shown(0)["text"], items.vectors[1].tolist()) == ("[1, 2]", [3, 4])
+    items = read_items(path, vectors="text")
+    assert items.shown(0) == {"id": "0", "kind": "row", "cells": {"name": "Assam", "x": "1"}}
+    for role in ("id_column", "text_column", "vectors"):
+        with pytest.raises(ValueError, match=f"{role}='name' is not allowed: drop says to leave"):
+            read_items(path, **{role: "name"}, drop=["name"])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Screenshot at 9.41\u202fAM.png",
+        "a\xa0b",
+        "می\u200cخواهم",
+        "👩\u200d👩\u200d👧.png",
+        "naïve",
+        "\u200eא",
+    ],
+    ids=ascii,
+)
+def test_ids_may_have_any_spaces_and_joiners(name):
+    assert Items([[0.0], [1.0]], ["a", name]).row_of(name) == 1
+
+
+@pytest.mark.parametrize(
+    "bad", ["\n", "\x1b", "\x7f", "\x85", "\u2028", "\u202e", "\u2066", "\ud800"]
+)
+def test_ids_without_control_characters(bad):
+    with pytest.raises(ValueError, match="is not allowed: 1 to 512 characters are needed, without"):
+        Items([[0.0], [1.0]], ["a", f"b{bad}c"])
+
+
+def test_images_are_turned_as_browsers_show_them(tmp_path):
+    pixels = np.zeros((20, 40), dtype=np.uint8)
+    pixels[:, 20:] = 255
+    image, exif = Image.fromarray(pixels), Image.Exif()
+    image.rotate(90, expand=True).save(tmp_path / "a.png")
+    exif[0x0112] = 8  # to be turned by 90° to the left
+    image.save(tmp_path / "b.png", exif=exif)
+    items = read_items(tmp_path)
+    np.testing.assert_array_equal(*items.vectors)
+
+
+@pytest.mark.parametrize("n_good", [0, 1])
+def test_a_folder_of_broken_images(tmp_path, n_good):
+    for number in range(n_good):
+        Image.new("L", (9, 9)).save(tmp_path / f"{number}.png")
+    (tmp_path / "x.jpg").write_bytes(b"nonsense")
+    message = rf"1 image of {n_good + 1} in .* could not be decoded \(x\.jpg\), but two that can"
+    with pytest.raises(ValueError, match=message):
+        read_items(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["folder", "a.npy"])

@@ -48,10 +48,10 @@ def as_written(source: Source, frame: pd.DataFrame, names: Sequence[str]) -> dic
     """
     if source.format == "parquet":
         return {name: frame[name] for name in names}
-    places = {name: frame.columns.get_loc(name) for name in names}
-    order = sorted(places, key=places.__getitem__)
-    cells = read_cells(source, [places[name] for name in order])
-    found = dict(zip(order, (cells.iloc[:, i] for i in range(len(order))), strict=True))
+    columns = frame.columns.tolist()
+    order = sorted(names, key=columns.index)
+    cells = read_cells(source, [columns.index(name) for name in order])
+    found = {name: cells.iloc[:, i] for i, name in enumerate(order)}
     return {name: found[name] for name in names}
 
 

@@ -90,8 +90,8 @@ def read_pairs(
         frame.columns = frame.columns.str.strip().str.lower()
         if ids is not None and np.asarray(ids).dtype.kind in "OSU" and frame.columns.is_unique:
             # Among words, 007 is not 7, also where those that were judged are all digits.
-            sides = [name for name in _COLUMNS[:2] if name in frame.columns]
-            for name, column in as_written(source, frame, sides).items():
+            named = [name for name in _COLUMNS[:2] if name in frame.columns]
+            for name, column in as_written(source, frame, named).items():
                 frame[name] = column.where(column != "")
     needed = _COLUMNS if judged else _COLUMNS[:2]
     if missing := [name for name in needed if name not in frame.columns]:

@@ -66,6 +66,15 @@ def _open(path: Path) -> Any:
             if image.format not in CONTENT_TYPES or image.width * image.height > _MAX_PIXELS:
                 return None
             image.load()
-            return image.copy()
+            return _turned(image)
     except (OSError, ValueError, SyntaxError, pillow.DecompressionBombError):
         return None
+
+
+def _turned(image: Any) -> Any:
+    """Return an image as browsers show it: by its EXIF orientation, where that can be read."""
+    operations = require_extra("PIL.ImageOps", "a folder of images")
+    try:
+        return operations.exif_transpose(image)
+    except Exception:  # noqa: BLE001 - damaged EXIF data raise errors of many kinds
+        return image.copy()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +23,7 @@ _MAX_ID = 512
 _MAX_CELLS = 60
 _HUGE = 1e15
 _MAX_LENGTH = 10  # of a fraction; longer ones are shown with six digits after the point
+_DIRECTION_CHANGES = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
 _EXACT = 2**53  # below it, a float holds every integer
 
 
@@ -182,9 +184,19 @@ def _rows_by_id(ids: Sequence[str], n_items: int) -> dict[str, int]:
             f"as {quote(repeated)}, but ids must differ."
         )
     for item in ids:
-        if not item or len(item) > _MAX_ID or "\x00" in item or not item.isprintable():
+        if not item or len(item) > _MAX_ID or not (item.isprintable() or _is_one_line(item)):
             raise ValueError(
-                f"the id {quote(item)} is not allowed: 1 to {_MAX_ID} characters that can be "
-                "printed are needed."
+                f"the id {quote(item)} is not allowed: 1 to {_MAX_ID} characters are needed, "
+                "without control characters, ends of lines and changes of the writing direction."
             )
     return rows
+
+
+def _is_one_line(text: str) -> bool:
+    """Return whether text is safe to show in a line; spaces and joiners of all kinds are."""
+    # Overrides and embeddings of the writing direction let one id look like another.
+    return not any(
+        unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp")
+        or unicodedata.bidirectional(c) in _DIRECTION_CHANGES
+        for c in text
+    )
