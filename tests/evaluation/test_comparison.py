@@ -225,10 +225,14 @@ def test_the_verdict_is_that_of_the_test_on_the_rows_outcomes():
 
 def test_a_metric_that_loses_is_not_recommended():
     result = compare(WINE.X, WINE.y, {"Euclidean": Euclidean(), "nose": Nose()})
-    assert result.outcome == "no difference"
-    assert result.recommended == "Euclidean"
-    assert "the best other metric, nose (Nose()), is behind Euclidean by" in result.verdict
-    assert result.verdict.endswith("Use Euclidean, the simplest.")
+    assert (result.outcome, result.recommended, result.leader) == ("use", "Euclidean", "nose")
+    low, high = result.interval
+    assert low < result.difference < high < -0.02
+    assert result.verdict.startswith(
+        "Use Euclidean: the best other metric, nose (Nose()), is behind it by "
+    )
+    assert f"(at least {-100 * high:.2g} and at most {-100 * low:.2g}, each" in result.verdict
+    assert "No difference" not in result.verdict
     assert repr(result.best_estimator()) == "Euclidean()"
 
 
@@ -388,6 +392,51 @@ def test_row_numbers_are_noticed(column, noticed):
         result = compare(X, WINE.y, ["Euclidean"], n_repeats=1, feature_names=names)
         assert result.id_columns == ((name,) if noticed else ())
         assert (f"Column {name} looks like row numbers" in str(result)) == noticed
+        assert (
+            "(--id or --drop on the command line; not in X in Python)" in str(result)
+        ) == noticed
+
+
+def test_columns_that_give_the_class_are_named():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(WINE.X).assign(stock=WINE.y + 0.01 * rng.random(178), fixed=1.0)
+    names = [*"abcdefghijklm", "code", "fixed"]
+    for X, given, name in ((frame, None, "stock"), (frame.to_numpy(), names, "code")):
+        result = compare(X, WINE.y, ["Euclidean"], n_repeats=1, feature_names=given)
+        assert result.leaking_columns == (name,)
+        assert f"Column {name} alone tells all 3 classes apart without an error" in str(result)
+        assert "(--drop on the command line; not in X in Python)" in str(result)
+    frame.loc[7, "stock"] = 2.0
+    assert compare(frame, WINE.y, ["Euclidean"], n_repeats=1).leaking_columns == ()
+    many = np.tile(WINE.X, (4, 1)), np.tile(WINE.y, 4)  # more rows than are sorted first
+    assert compare(*many, ["Euclidean"], n_repeats=1).leaking_columns == ()
+
+
+def test_only_one_class_that_can_be_tested_is_an_error():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    once = np.array(["x"] * 39 + ["y"])
+    with pytest.raises(
+        ValueError, match=r"^only class 'x' of y can be tested, .* \('y'\) occurs on"
+    ):
+        compare(X, once, ["Euclidean", "RCA"])
+    groups = np.arange(40) // 2
+    grouped = np.array(["x"] * 38 + ["y"] * 2)
+    with pytest.raises(ValueError, match=r"\('y'\) occurs in one group only, but at least two"):
+        compare(X, grouped, ["Euclidean", "RCA"], groups=groups)
+    twice = compare(X, grouped, ["Euclidean"], n_repeats=1)
+    assert (twice.n_untested, twice.largest_class) == (0, ("x", 38))
+    note = "38 of 40 tested rows are of class x: always to answer x has an error of 5.00%."
+    assert note in twice.notes
+    assert not any("tested rows" in note for note in compare(WINE.X, WINE.y, ["Euclidean"]).notes)
+
+
+def test_labels_that_differ_by_spaces_or_case_are_named():
+    labels = np.array(["Acme", "Acme ", "Bolt"])[WINE.y]
+    labels[0] = labels[1] = " acme"
+    result = compare(WINE.X, labels, ["Euclidean"], n_repeats=1)
+    assert result.similar_labels == ((" acme", "Acme", "Acme "),)
+    assert "differ by spaces or case only (' acme', 'Acme', 'Acme ')" in str(result)
+    assert compare(WINE.X, WINE.y, ["Euclidean"], n_repeats=1).similar_labels == ()
 
 
 @pytest.fixture
@@ -465,7 +514,10 @@ GOOD = {"X": WINE.X, "y": WINE.y}
         ({"y": WINE.y[:5]}, r"y has shape \(5,\), .* each of the 178 rows"),
         ({"y": WINE.y * 0}, "y has one class only, 0, but at least two"),
         ({"y": np.arange(178)}, "each of the 178 classes of y occurs in one row only, such as 0"),
-        ({"y": np.r_[0, 0, 0, np.arange(175)]}, "4 rows of classes that occur in two or more rows"),
+        (
+            {"y": np.r_[0, 0, 1, 1, np.arange(2, 176)]},
+            "4 rows of classes that occur in two or more rows",
+        ),
         ({"groups": WINE.y}, "each of the 3 classes of y occurs in one group only, such as 0"),
         ({"groups": np.arange(178) % 4}, "4 groups of classes that occur in two or more groups"),
         ({"groups": [1, 2]}, r"groups has shape \(2,\), .* one group for each of the 178 rows"),

@@ -55,6 +55,11 @@ class Worried(lw.Euclidean):
         return super().fit(X, y)
 
 
+class LastFeature(lw.Euclidean):
+    def pair_distance(self, A, B):
+        return abs(A[:, -1] - B[:, -1])
+
+
 def test_the_registry_knows_who_learns_from_pairs():
     metrics = [m for m in METHODS.values() if m.kind in ("metric", "online metric")]
     with_fit_pairs = {m.name for m in metrics if hasattr(m.learner, "fit_pairs")}
@@ -168,6 +173,15 @@ def test_a_clear_winner_is_recommended_and_nothing_is_gained_by_a_copy():
     same = compare_pairs(WINE.X, PAIRS, SAME, copies)
     assert same.outcome == "no difference"
     assert same.recommended == "Euclidean"
+
+
+def test_the_baseline_is_recommended_where_all_others_lose():
+    losing = {"cosine": LastFeature(), "noise": LastFeature()}
+    X = np.c_[WINE.X[:, :12], np.random.default_rng(0).normal(size=178)]
+    result = compare_pairs(X, PAIRS, SAME, losing)
+    assert (result.outcome, result.recommended) == ("use", "Euclidean")
+    assert result.verdict.startswith("Use Euclidean: the best other metric, ")
+    assert result.interval[1] < 0
 
 
 def test_undecided_says_how_many_items_would_decide():

@@ -193,7 +193,7 @@ def test_a_feature_that_gives_the_class_is_named(codes):
     leaks = [w["text"] for w in found["warnings"] if w["kind"] == "leakage"]
     assert leaks == [
         "Feature stock alone tells all 3 classes apart without an error: if it is known only "
-        "together with the label, leave out the column."
+        "together with the label, leave it out (--drop on the command line; not in X in Python)."
     ]
 
 

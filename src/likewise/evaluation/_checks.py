@@ -13,13 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from likewise._runtime.arrays import Array, BoolArray, IndexArray
 from likewise._runtime.blocks import require_in_memory
-from likewise._runtime.text import quote, reason
+from likewise._runtime.text import list_some, quote, reason
 from likewise._runtime.validation import (
     TableLike,
     at_least,
     check_finite,
     check_parameters,
 )
+from likewise.evaluation._leaking_columns import leaking_columns
 from likewise.methods import COMPARABLE, COMPARED_METHODS
 from likewise.statistics import rows_to_test, stratified_folds
 
@@ -47,8 +48,8 @@ class Problem:
         Rows whose class occurs in another group, too.
     folds : array of shape (n_repeats, n_rows)
         The fold in which each row is held out; -1 for those that are always trained on.
-    id_columns : tuple of str
-        Names of the columns that look like row numbers.
+    id_columns, leaking_columns : tuple of str
+        Names of the columns that look like row numbers, and of those that alone give the class.
     n_copies : int
         Rows that are equal to another one, which with groups is in another group.
     """
@@ -60,7 +61,23 @@ class Problem:
     tested: BoolArray
     folds: IndexArray
     id_columns: tuple[str, ...]
+    leaking_columns: tuple[str, ...]
     n_copies: int
+
+    @property
+    def largest_class(self) -> tuple[str, int]:
+        """Name of the class with the most tested rows, and their number."""
+        counts = np.bincount(self.codes[self.tested])
+        return str(self.classes[counts.argmax()]), int(counts.max())
+
+    @property
+    def similar_labels(self) -> tuple[tuple[str, ...], ...]:
+        """Labels that differ by spaces or case only, together."""
+        alike: dict[str, list[str]] = {}
+        for label in self.classes:
+            if isinstance(label, str):
+                alike.setdefault(" ".join(label.split()).casefold(), []).append(str(label))
+        return tuple(tuple(labels) for labels in alike.values() if len(labels) > 1)
 
     @property
     def untested_classes(self) -> tuple[str, ...]:
@@ -136,6 +153,13 @@ def check_problem(
             f"{quote(classes[0])}, but a class can only be tested on one {what} if there is "
             "another to learn from."
         )
+    if len(testable := np.unique(codes[tested])) < 2:
+        once = "once only" if units is None else "in one group only"
+        others = list_some([quote(label) for label in np.delete(classes, testable)], 3)
+        raise ValueError(
+            f"only class {quote(classes[testable[0]])} of y can be tested, since every other one "
+            f"({others}) occurs {once}, but at least two classes must be tested."
+        )
     rng = np.random.default_rng(random_state)
     folds = np.array(
         [stratified_folds(codes, N_FOLDS, groups=units, random_state=rng) for _ in range(n_repeats)]
@@ -145,8 +169,17 @@ def check_problem(
         raise ValueError(
             f"n_neighbors is {n_neighbors}, but there are only {len(rows) - largest} training rows."
         )
-    named, n_copies = id_columns(rows, names), count_copies(rows, units)
-    return Problem(rows, codes, units, classes, tested, folds, named, n_copies)
+    return Problem(
+        X=rows,
+        codes=codes,
+        groups=units,
+        classes=classes,
+        tested=tested,
+        folds=folds,
+        id_columns=id_columns(rows, names),
+        leaking_columns=_named(leaking_columns(rows, codes), names),
+        n_copies=count_copies(rows, units),
+    )
 
 
 def _encode(given: ArrayLike, name: str, what: str, n_rows: int) -> tuple[Array, IndexArray]:
@@ -190,11 +223,12 @@ def column_names(X: TableLike, feature_names: Sequence[str] | None) -> Sequence[
 
 
 def id_columns(rows: Array, names: Sequence[str] | None) -> tuple[str, ...]:
-    return tuple(
-        names[column] if names is not None else str(column)
-        for column in range(rows.shape[1])
-        if looks_like_row_numbers(rows[:, column])
-    )
+    found = [i for i in range(rows.shape[1]) if looks_like_row_numbers(rows[:, i])]
+    return _named(found, names)
+
+
+def _named(columns: Iterable[int], names: Sequence[str] | None) -> tuple[str, ...]:
+    return tuple(str(column) if names is None else names[column] for column in columns)
 
 
 def count_copies(rows: Array, groups: IndexArray | None) -> int:

@@ -140,7 +140,8 @@ def notes_on_table(id_columns: Sequence[str], n_copies: int, n_samples: int) -> 
         notes.append(
             f"Column{'s' if plural else ''} {listed} look{'' if plural else 's'} like row "
             "numbers, which say nothing about new rows: leave "
-            f"{'them' if plural else 'it'} out."
+            f"{'them' if plural else 'it'} out (--id or --drop on the command line; not in X in "
+            "Python)."
         )
     if n_copies > _MANY_COPIES * n_samples:
         notes.append(

@@ -53,7 +53,8 @@ def compare(
     `sign_flip_max_test`, decides whether a method is better than `Euclidean`. A method that raises
     becomes a row that says so.
 
-    Rows of a class that occurs once only cannot be tested: they stay in the training parts.
+    Rows of a class that occurs once only cannot be tested: they stay in the training parts. At
+    least two classes must be tested.
 
     Parameters
     ----------
@@ -154,6 +155,9 @@ def compare(
         n_untested=int((~problem.tested).sum()),
         untested_classes=problem.untested_classes,
         id_columns=problem.id_columns,
+        leaking_columns=problem.leaking_columns,
+        largest_class=problem.largest_class,
+        similar_labels=problem.similar_labels,
         n_copies=problem.n_copies,
         n_neighbors=n_neighbors,
         n_repeats=n_repeats,

@@ -88,8 +88,9 @@ class PairComparison(Report):
     rows : tuple of PairMethodResult
         One for each method.
     outcome : {"use", "no difference", "undecided", "untested"}
-        "use": a metric has a larger AUC than `Euclidean`. "no difference": none is better by 2
-        points. "undecided": neither is shown. "untested": `Euclidean`, or all else, failed.
+        "use": a metric has a larger AUC than `Euclidean`, or this than all others. "no
+        difference": none is better by 2 points. "undecided": neither is shown. "untested":
+        `Euclidean`, or all else, failed.
     recommended : str or None
         The method to use; None if undecided.
     leader : str or None

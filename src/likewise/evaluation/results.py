@@ -7,9 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from likewise._runtime.text import list_some
+from likewise._runtime.text import list_some, quote
 from likewise._runtime.validation import pluralize
+from likewise.evaluation._leaking_columns import describe_leaks
 from likewise.evaluation._report import MethodRow, Report, notes_on_table, percent
+
+_MOST = 0.9  # of the tested rows: a class of more makes any error small
 
 
 @dataclass(frozen=True)
@@ -72,8 +75,9 @@ class Comparison(Report):
     rows : tuple of MethodResult
         One for each method.
     outcome : {"use", "no difference", "undecided", "untested"}
-        "use": a metric is better than `Euclidean`. "no difference": none is better by 2 points.
-        "undecided": neither is shown. "untested": there was no `Euclidean`, or nothing else.
+        "use": a metric is better than `Euclidean`, or this is better than all others. "no
+        difference": none is better by 2 points. "undecided": neither is shown. "untested": there
+        was no `Euclidean`, or nothing else.
     recommended : str or None
         The method to use; None if undecided.
     leader : str or None
@@ -91,6 +95,12 @@ class Comparison(Report):
         Rows that are not tested, since their class occurs once only (with groups: in one group).
     untested_classes, id_columns : tuple of str
         Their classes, and the names of columns that look like row numbers.
+    leaking_columns : tuple of str
+        Names of columns that alone tell all classes apart without an error.
+    largest_class : tuple of str and int
+        The class with the most tested rows, and their number.
+    similar_labels : tuple of tuples of str
+        Labels that differ by spaces or case only, together.
     n_copies : int
         Rows that are equal to another one (with groups: to one of another group).
     n_neighbors, n_repeats, n_folds, standardized, n_pairs, random_state
@@ -117,6 +127,9 @@ class Comparison(Report):
     n_untested: int
     untested_classes: tuple[str, ...]
     id_columns: tuple[str, ...]
+    leaking_columns: tuple[str, ...]
+    largest_class: tuple[str, int]
+    similar_labels: tuple[tuple[str, ...], ...]
     n_copies: int
     n_neighbors: int
     n_repeats: int
@@ -139,6 +152,24 @@ class Comparison(Report):
 
     def _notes_on_data(self) -> list[str]:
         notes = notes_on_table(self.id_columns, self.n_copies, self.n_samples)
+        if self.leaking_columns:
+            names = list(self.leaking_columns)
+            notes.append(describe_leaks(names, self.n_classes, "Column"))
+        if self.similar_labels:
+            alike = "; ".join(
+                list_some(map(quote, labels), 5) for labels in self.similar_labels[:3]
+            )
+            notes.append(
+                f"Some labels differ by spaces or case only ({alike}), and count as different "
+                "classes: if they are the same, write them alike."
+            )
+        name, size = self.largest_class
+        n_tested = self.n_samples - self.n_untested
+        if size > _MOST * n_tested:
+            notes.append(
+                f"{size} of {n_tested} tested rows are of class {name}: always to answer {name} "
+                f"has an error of {1 - size / n_tested:.2%}."
+            )
         if self.n_untested:
             where, once = "", "once only"
             if self.n_groups is not None:

@@ -78,16 +78,20 @@ def give_verdict(decision: Decision, leader: Named, numbers: str, unit: str = "r
     unit : str, default="row"
         Of what more would decide.
     """
-    recommended = {"use": leader.name, "no difference": BASELINE, "undecided": None}
-    if decision.outcome == "use":
-        sentence = _use(decision, leader, numbers)
-    elif decision.outcome == "no difference":
-        sentence = _no_difference(decision, leader, numbers)
+    outcome, recommended = decision.outcome, None
+    if outcome == "use":
+        recommended, sentence = leader.name, _use(decision, leader, numbers)
+    elif outcome == "no difference" and decision.upper < 0:
+        # That every other metric is worse is a difference: the one to use is the baseline.
+        outcome = "use"
+        recommended, sentence = BASELINE, _use_baseline(decision, leader, numbers)
+    elif outcome == "no difference":
+        recommended, sentence = BASELINE, _no_difference(decision, leader, numbers)
     else:
         sentence = _undecided(decision, leader, numbers, unit)
     return Verdict(
-        outcome=decision.outcome,
-        recommended=recommended[decision.outcome],
+        outcome=outcome,
+        recommended=recommended,
         verdict=sentence,
         leader=leader.name,
         difference=decision.difference,
@@ -104,13 +108,22 @@ def _use(decision: Decision, leader: Named, numbers: str) -> str:
     )
 
 
-def _no_difference(decision: Decision, leader: Named, numbers: str) -> str:
-    limit = f"no metric gains more than {_points(decision.upper)}"
-    if decision.upper < 0:
-        limit = "every other metric is worse"
+def _use_baseline(decision: Decision, leader: Named, numbers: str) -> str:
+    low, high = decision.interval
     return (
-        f"No difference above {_points(RELEVANT)} found: {_lead(decision, leader)}, {numbers}, and "
-        f"{limit} (95% confidence). Use {BASELINE}, the simplest."
+        f"Use {BASELINE}: the best other metric, {leader.title}, is behind it by "
+        f"{_points(-decision.difference)} (at least {-100 * high:.2g} and at most "
+        f"{-100 * low:.2g}, each with 95% confidence), {numbers}."
+    )
+
+
+def _no_difference(decision: Decision, leader: Named, numbers: str) -> str:
+    # A metric may be behind by more than is relevant, though this is not shown.
+    what = "gain" if decision.difference < -RELEVANT else "difference"
+    return (
+        f"No {what} above {_points(RELEVANT)} found: {_lead(decision, leader)}, {numbers}, and "
+        f"no metric gains more than {_points(decision.upper)} (95% confidence). Use {BASELINE}, "
+        "the simplest."
     )
 
 

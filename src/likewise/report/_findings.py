@@ -11,14 +11,13 @@ from likewise._runtime.arrays import Array, FloatArray
 from likewise._runtime.text import list_some
 from likewise._runtime.validation import pluralize
 from likewise.evaluation import leave_one_out_error
+from likewise.evaluation._leaking_columns import describe_leaks, leaking_columns
 from likewise.report._held_out import HeldOut
 
 _MAX_ROWS = 2000
 _RELEVANT_GAP = 0.05
 _STANDARD_ERRORS = 3.0
 _NO_WEIGHT = 1e-6  # share of the squared distances
-_MAX_SORTED = 20_000  # rows that are sorted by each feature
-_MIN_PER_CLASS = 5  # rows: fewer are often separated by chance
 
 
 def findings(
@@ -101,37 +100,11 @@ def _leaks(held: HeldOut, raw: Array) -> list[dict[str, str]]:
 
 
 def _leaking_features(held: HeldOut, raw: Array, names: Sequence[str]) -> list[dict[str, str]]:
-    """Features in which each class is one interval: two thresholds per class make no error."""
-    if held.codes is None:
+    if held.codes is None or not (found := leaking_columns(raw, held.codes)):
         return []
-    rows = np.arange(len(raw))
-    if len(rows) > _MAX_SORTED:
-        rows = np.linspace(0, len(raw) - 1, _MAX_SORTED).astype(np.int64)
-    codes = held.codes[rows]
-    n_classes = len(np.unique(codes))
-    if len(rows) < _MIN_PER_CLASS * n_classes:
-        return []
-    found = []
-    for column, name in enumerate(names):
-        values = raw[rows, column]
-        order = np.lexsort([codes, values])
-        sorted_values, sorted_codes = values[order], codes[order]
-        changes = np.flatnonzero(np.diff(sorted_codes))
-        shared = sorted_values[changes] == sorted_values[changes + 1]
-        if len(changes) == n_classes - 1 and not shared.any():
-            found.append(str(name))
-    if not found:
-        return []
-    one = len(found) == 1
-    return [
-        {
-            "kind": "leakage",
-            "text": f"{'Feature' if one else 'Features'} {list_some(found, 8)} "
-            f"{'alone tells' if one else 'each tell'} all {n_classes} classes apart without an "
-            f"error: if {'it is' if one else 'they are'} known only together with the label, leave "
-            f"out the column{'' if one else 's'}.",
-        }
-    ]
+    n_classes = len(np.unique(held.codes))
+    text = describe_leaks([str(names[i]) for i in found], n_classes, "Feature")
+    return [{"kind": "leakage", "text": text}]
 
 
 def _overfit(

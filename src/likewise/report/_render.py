@@ -42,7 +42,7 @@ def render(summary: dict[str, Any]) -> str:
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
-    from likewise.report._sections import TAGS, facts_of, sections_of
+    from likewise.report._sections import facts_of, sections_of, tag_of
 
     page = files("likewise.report") / "page"
     css, script, macros, body = (
@@ -59,7 +59,7 @@ def render(summary: dict[str, Any]) -> str:
             summary=summary,
             title=summary["title"],
             subtitle=_subtitle(summary),
-            tag=TAGS[summary["answer"]["outcome"]],
+            tag=tag_of(summary["answer"]),
             facts=facts_of(summary),
             sections=sections_of(summary),
             css=Markup(css),

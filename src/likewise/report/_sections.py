@@ -20,12 +20,19 @@ from likewise.report._figures import (
     spectrum_figure,
 )
 
-TAGS = {
+_TAGS = {
     "use": "A METRIC TO USE",
     "no difference": "NO DIFFERENCE THAT MATTERS",
-    "undecided": "UNDECIDED",
+    "undecided": "TOO CLOSE TO CALL",
     "untested": "NOT TESTED",
 }
+
+
+def tag_of(answer: dict[str, Any]) -> str:
+    """Return what stands before the sentence of the answer."""
+    if answer["outcome"] == "use" and answer["recommended"] == BEFORE:
+        return f"{BEFORE.upper()} IS BEST"
+    return _TAGS[answer["outcome"]]
 
 
 @dataclass(frozen=True)
