@@ -15,12 +15,13 @@ from likewise._runtime.arrays import Array
 from likewise._runtime.text import quote
 from likewise._runtime.validation import pluralize
 
-__all__ = ["MAX_SHOWN", "Items"]
+__all__ = ["MAX_CELLS", "MAX_SHOWN", "Items"]
 
 MAX_SHOWN = 20_000
 """Characters of a text that are shown; of longer ones, the first."""
+MAX_CELLS = 60
+"""Cells of a row that are shown."""
 _MAX_ID = 512
-_MAX_CELLS = 60
 _HUGE = 1e15
 _MAX_LENGTH = 10  # of a fraction; longer ones are shown with six digits after the point
 _DIRECTION_CHANGES = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
@@ -88,20 +89,33 @@ class Items:
                 return row
         raise KeyError(item)
 
-    def shown(self, row: int) -> dict[str, Any]:
-        """Return what is shown of an item: its id and kind, and its text, file or cells."""
+    def shown(self, row: int, names: Sequence[str] | None = None) -> dict[str, Any]:
+        """Return what is shown of an item: its id and kind, and its text, file or cells.
+
+        Of a row the cells of the columns `names` are shown, by default of the first 60.
+        """
         shown: dict[str, Any] = {"id": self.id_of(row), "kind": self.kind}
         if self.kind == "text":
             text = str(self.columns["text"][row])
             shown |= {"text": text[:MAX_SHOWN], "length": len(text)}
         elif self.kind == "row":
-            shown["cells"] = {name: _shortened(cell) for name, cell in self._cells(row).items()}
+            names = self.column_names[:MAX_CELLS] if names is None else names
+            shown["cells"] = {name: _shortened(self._cell(row, name)) for name in names}
         return shown
 
-    def differing_cells(self, left: int, right: int) -> set[str]:
-        """Return the names of the cells that differ between two rows, however they are shown."""
-        own, other = self._cells(left), self._cells(right)
-        return {name for name in own if _full_text(own[name]) != _full_text(other[name])}
+    @property
+    def column_names(self) -> list[str]:
+        """The columns of rows; without columns, the numbers of the features."""
+        return list(self.columns) or list(map(str, range(self.vectors.shape[1])))
+
+    def texts(self, row: int) -> dict[str, str]:
+        """Return the whole text, or all cells of a row, as text; nothing of an image."""
+        if self.kind == "image":
+            return {}
+        if not self.columns:
+            return {str(i): _full_text(value) for i, value in enumerate(self.vectors[row].tolist())}
+        names = ["text"] if self.kind == "text" else self.columns
+        return {name: _full_text(self.columns[name][row]) for name in names}
 
     def image_path(self, row: int) -> Path:
         """Return the file of an image."""
@@ -116,11 +130,8 @@ class Items:
             digest.update("\x00".join(self.ids).encode())
         return digest.hexdigest()
 
-    def _cells(self, row: int) -> dict[str, Any]:
-        if not self.columns:
-            values = self.vectors[row, :_MAX_CELLS].tolist()
-            return {str(i): value for i, value in enumerate(values)}
-        return {name: self.columns[name][row] for name in list(self.columns)[:_MAX_CELLS]}
+    def _cell(self, row: int, name: str) -> Any:
+        return self.columns[name][row] if self.columns else self.vectors[row, int(name)].item()
 
 
 def check_counterparts(n_items: int) -> None:
