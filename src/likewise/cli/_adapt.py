@@ -18,7 +18,7 @@ from likewise.adapter import EmbeddingAdapter
 from likewise.cli import _options as option
 from likewise.cli._data import Data, judged_pairs, read_data, vectors_of
 from likewise.cli._export import check_destination, check_table, plan_lines, written_line
-from likewise.cli._output import check_writable, print_lines, show, show_estimate
+from likewise.cli._output import check_model_output, print_lines, show, show_estimate
 from likewise.datasets import RawTable, read_labels
 from likewise.datasets._columns import gaps_of
 from likewise.export import TARGETS, AffineMap, export, plans
@@ -98,8 +98,14 @@ def adapt(
       likewise adapt embeddings.parquet --pairs judged.csv --id product --side query
       likewise adapt embeddings.npy --labels topics.txt --export faiss adapted.faiss
     """
-    check_writable(output)
-    check_writable(json_file)
+    if exported is not None:
+        check_destination(*exported)
+    inputs: dict[str, Any] = {"EMBEDDINGS": embeddings, "--unlabelled": unlabelled}
+    check_model_output(
+        output,
+        {"--export": None if exported is None else exported[1], "--json": json_file},
+        inputs | {"--labels": labels, "--pairs": pairs},
+    )
     check_table(None if exported is None else exported[0], table, "--export")
     if pairs is not None and (labels is not None or label is not None):
         raise ValueError("--labels and --label exclude --pairs: pairs take the place of labels.")
@@ -197,7 +203,6 @@ def _labelled_rows(y: Array | None, data: Data) -> BoolArray:
 
 def _rehearse(to: str, path: Path, table: str | None, d: int) -> None:
     """Raise before any work if an export would fail."""
-    check_destination(to, path)
     with tempfile.TemporaryDirectory() as folder:
         options = {"table": table} if table else {}
         export(AffineMap(np.eye(d), np.zeros(d), True), to, Path(folder) / "map", **options)

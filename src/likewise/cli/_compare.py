@@ -16,7 +16,7 @@ from likewise._runtime.progress import overall_progress
 from likewise.base import Estimate
 from likewise.cli import _options as option
 from likewise.cli._data import Data
-from likewise.cli._output import check_writable, print_comparison, print_note, show, show_estimate
+from likewise.cli._output import check_outputs, print_comparison, print_note, show, show_estimate
 from likewise.cli._table import Table, table_options
 from likewise.datasets._download import cache_folder
 
@@ -72,9 +72,8 @@ def compare(
       likewise compare shop.csv --label brand --drop title --encode --impute
       likewise compare products.csv --pairs judged.csv --id product
     """
-    check_writable(json_file)
-    check_writable(report_file)
     table = Table(**given)
+    check_outputs({"--json": json_file, "--report": report_file}, table.inputs)
     problem = _read(table)
     named = option.listed(methods) or None
     usual = _REPEATS if problem.judged is None else _PAIR_REPEATS

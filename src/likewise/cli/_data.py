@@ -45,14 +45,15 @@ def read_data(
 
     A table that is not `labelled` has a label only if `label` names its column.
     """
-    path = Path(data)
     columns: dict[str, Any] = {"label": label, "groups": groups, "ids": ids}
     columns |= {"drop": drop, "labelled": labelled, "format": format}
     columns |= {"empty_labels": empty_labels, "keep_na": keep_na}
     if data == "-":
+        if sys.stdin is None:
+            raise ValueError("- is stdin, but it is closed: give it data, or name a file.")
         with overall_progress("reading stdin"):
             return _read_file("stdin", sys.stdin.buffer, columns)
-    if path.name == data and path.suffix == "" and (data in names() or not os.path.exists(data)):
+    if is_dataset_name(data):
         options = {"--label": label, "--groups": groups, "--id": ids, "--drop": drop or None}
         for option, given in (options | {"--format": format}).items():
             if given is not None:
@@ -62,8 +63,15 @@ def read_data(
         with overall_progress(f"loading {data}") as work:
             dataset = load(data, progress=lambda done, total: work.move(done, total, "bytes"))
         return Data(data, table_of(dataset), dataset)
+    path = Path(data)
     with overall_progress(f"reading {path.name}"):
         return _read_file(path.name, path, columns)
+
+
+def is_dataset_name(data: str) -> bool:
+    """Return whether this names a data set, and not a file."""
+    path = Path(data)
+    return path.name == data and path.suffix == "" and (data in names() or not os.path.exists(data))
 
 
 def _read_file(name: str, file: Path | BinaryIO, columns: dict[str, Any]) -> Data:

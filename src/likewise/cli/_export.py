@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,10 @@ from typing import Any
 import click
 
 from likewise._files import load
+from likewise._runtime.text import quote_path
 from likewise._runtime.validation import pluralize
 from likewise.cli._options import json_option
-from likewise.cli._output import check_writable, print_lines, show
+from likewise.cli._output import check_outputs, check_writable, print_lines, show
 from likewise.export import TARGETS, Plans, export, install_pgvector, plans
 from likewise.export.sentence_transformers_folder import check_new_folder
 
@@ -66,7 +68,11 @@ def export_command(
       likewise export model.safetensors --to pgvector --table items --plan re-index
       likewise export model.safetensors --to pgvector --table items --indexable
     """
-    check_writable(json_file)
+    written = None
+    if to is not None and database is None:
+        written = output or _default_output(model, to)
+        check_destination(to, written)
+    check_outputs({"--output": written, "--json": json_file}, {"MODEL": model})
     loaded = load(model)
     found = plans(loaded, vectors)
     where: dict[str, Any] = {
@@ -84,13 +90,11 @@ def export_command(
         raise ValueError("--output is the file or folder of --to, but no file is written.")
     if table is not None:
         where["table"] = table
-    lines, written = [], None
+    lines = []
     if database is not None:
         install_pgvector(loaded, database, **where)
         lines = [f"Installed in table {table}: search returns {TARGETS['pgvector'].distance}."]
-    elif to is not None:
-        written = output or model.with_suffix(_SUFFIXES.get(to, "") or ".modules")
-        check_destination(to, written)
+    elif to is not None and written is not None:
         export(loaded, to, written, **where)
         lines = [written_line(to, written)]
     lines += plan_lines(found, vectors)
@@ -101,6 +105,17 @@ def export_command(
         "plans": [asdict(plan) for plan in found],
     }
     show(json_file, result, lambda: print_lines(*lines))
+
+
+def _default_output(model: Path, to: str) -> Path:
+    """Return the model's path with the suffix of a target; there must be nothing yet."""
+    path = model.with_suffix(_SUFFIXES.get(to, ".modules"))
+    if os.path.lexists(path):
+        raise ValueError(
+            f"{quote_path(path)} exists already, and may be something else than an earlier export: "
+            "say (--output) which file to write."
+        )
+    return path
 
 
 def check_table(to: str | None, table: str | None, option: str) -> None:

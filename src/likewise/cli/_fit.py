@@ -13,7 +13,7 @@ from likewise._runtime.progress import overall_progress
 from likewise._runtime.validation import pluralize
 from likewise.base import time_limit as limited_time
 from likewise.cli import _options as option
-from likewise.cli._output import check_writable, print_facts, show, show_estimate
+from likewise.cli._output import check_model_output, print_facts, show, show_estimate
 from likewise.cli._table import Table, table_options
 from likewise.methods import METHODS, make_learner
 from likewise.pair_classifier import PairClassifier
@@ -63,15 +63,14 @@ def fit(
       likewise fit products.csv --pairs judged.csv --id product --method ITML
       cat flowers.csv | likewise fit - --label species --method NCA --time-limit 60
     """
-    check_writable(output)
-    check_writable(json_file)
+    table = Table(**given)
+    check_model_output(output, {"--json": json_file}, table.inputs)
     if method is None:
         raise ValueError(
             "Missing option '--method': likewise info --methods lists the names, and likewise "
             "compare says which method suits the data."
         )
     learner = learner_for(method, option.settings_of(settings), target, seed)
-    table = Table(**given)
     if table.groups is not None and target is None:
         raise ValueError("--groups needs --target: subjects are split for the threshold only")
     # None: there may be a column of labels.

@@ -10,7 +10,7 @@ from likewise import _files
 from likewise.cli import _options as option
 from likewise.cli._data import read_data
 from likewise.cli._describe import describe_data, describe_installation, describe_table
-from likewise.cli._output import check_writable, print_facts, print_methods, show
+from likewise.cli._output import check_outputs, print_facts, print_methods, show
 from likewise.methods import METHODS
 
 
@@ -41,7 +41,7 @@ def info(
       likewise info model.safetensors
       likewise info --methods
     """
-    check_writable(json_file)
+    check_outputs({"--json": json_file}, {"MODEL_OR_DATA": model_or_data})
     if methods:
         listed = {
             method.name: {

@@ -50,7 +50,8 @@ def neighbors(
       likewise neighbors model.safetensors products.csv --id product --k 3
       likewise neighbors model.safetensors products.csv --queries new.csv --output nearest.csv
     """
-    check_table_output(output, json_file)
+    inputs: dict[str, Any] = {"MODEL": model, "DATA": data, "--queries": queries}
+    check_table_output(output, json_file, inputs)
     options: dict[str, Any] = {
         "ids": id,
         "drop": option.listed(drop),

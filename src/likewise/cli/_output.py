@@ -24,6 +24,7 @@ from likewise._runtime.text import printable, quote_path
 from likewise._runtime.writing import write_atomically
 from likewise.base import Estimate
 from likewise.cli._console import PlainConsole
+from likewise.cli._data import is_dataset_name
 from likewise.datasets import write_table
 from likewise.datasets._writing import check_table_format
 from likewise.evaluation import Comparison, MethodResult, PairComparison, PairMethodResult
@@ -126,10 +127,66 @@ def check_writable(path: Path | None) -> None:
         raise ValueError(f"cannot write {quote_path(path)}: it is a folder.")
 
 
-def check_table_output(output: Path | None, json_file: Path | None) -> None:
-    """Raise before any work if a table cannot be written, or its format is not known."""
-    for path in (output, json_file):
+def check_outputs(
+    outputs: Mapping[str, Path | None], inputs: Mapping[str, str | Path | None]
+) -> None:
+    """Raise before any work if an output cannot be written, or is an input or another output.
+
+    Both are by the names of their options. An input that is stdin or a data set is no file.
+    """
+    read = {
+        title: Path(given)
+        for title, given in inputs.items()
+        if given is not None
+        and not (isinstance(given, str) and (given == "-" or is_dataset_name(given)))
+    }
+    written: dict[str, Path] = {}
+    for title, path in outputs.items():
+        if path is None or (title == "--json" and str(path) == "-"):
+            continue
+        if str(path) == "-":
+            raise ValueError(f"{title} is '-', but a file is needed: only --json writes to stdout.")
         check_writable(path)
+        for other, source in read.items():
+            if _is_same_file(path, source):
+                raise ValueError(
+                    f"{title} {quote_path(path)} would replace {other}, which is the same file: "
+                    "name another file."
+                )
+        for other, target in written.items():
+            if _is_same_file(path, target):
+                raise ValueError(
+                    f"{other} and {title} are both {quote_path(path)}, but each needs a file of "
+                    "its own."
+                )
+        written[title] = path
+
+
+def _is_same_file(one: Path, other: Path) -> bool:
+    """Return whether two paths are one file, also by links; nothing in a device is replaced."""
+    if one.exists() and other.exists():
+        return one.is_file() and os.path.samefile(one, other)
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def check_model_output(
+    output: Path, others: Mapping[str, Path | None], inputs: Mapping[str, str | Path | None]
+) -> None:
+    """Raise before any work if a model cannot be written to ``--output``, as `check_outputs`."""
+    check_outputs({"--output": output, **others}, inputs)
+    if output.suffix != ".safetensors" and (output.is_file() or not output.exists()):
+        raise ValueError(
+            f"--output is {quote_path(output)}, but the file of a model must end in .safetensors."
+        )
+
+
+def check_table_output(
+    output: Path | None, json_file: Path | None, inputs: Mapping[str, str | Path | None]
+) -> None:
+    """Raise before any work as `check_outputs`, or if the format of a table is not known."""
+    if str(output) == "-":
+        raise ValueError("--output is '-', but a file is needed; without it, CSV goes to stdout.")
+    check_outputs({"--output": output, "--json": json_file}, inputs)
     if output is not None:
         check_table_format(output)
 

@@ -14,7 +14,7 @@ from likewise._runtime.progress import overall_progress
 from likewise._runtime.text import quote
 from likewise.cli import _options as option
 from likewise.cli._data import Data
-from likewise.cli._output import check_writable, print_lines, show, show_estimate
+from likewise.cli._output import check_outputs, print_lines, show, show_estimate
 from likewise.cli._table import Table, table_options
 
 # Height and width of the pictures in well-known data sets.
@@ -59,9 +59,8 @@ def report(
     """
     from likewise.report import estimate_report, write_report
 
-    check_writable(output)
-    check_writable(json_file)
     table = Table(**given)
+    check_outputs({"--output": output, "--json": json_file}, table.inputs)
     found = table.read()
     judged = table.judged_pairs(found)
     about: dict[str, Any] = {}

@@ -51,6 +51,11 @@ class Table:
     impute: bool
     raw: bool
 
+    @property
+    def inputs(self) -> dict[str, str | Path | None]:
+        """What is read, by the names of the options."""
+        return {"DATA": self.data, "--pairs": self.pairs}
+
     def encoded(self, found: Data) -> tuple[FloatingArray, list[str], list[str]]:
         """Return the rows as numbers, the names of the features, and what a reader should know.
 

@@ -44,7 +44,7 @@ def transform(
       likewise transform model.safetensors flowers.csv > mapped.csv
       likewise transform model.safetensors products.csv --id product --output mapped.parquet
     """
-    check_table_output(output, json_file)
+    check_table_output(output, json_file, {"MODEL": model, "DATA": data})
     found = read_data(
         data,
         ids=id,

@@ -63,7 +63,8 @@ def verify(
       likewise verify model.safetensors products.csv --pairs asked.csv --id product
       likewise verify model.safetensors products.csv --pairs judged.csv --output judgements.csv
     """
-    check_table_output(output, json_file)
+    inputs: dict[str, Any] = {"MODEL": model, "DATA": data, "--pairs": pairs}
+    check_table_output(output, json_file, inputs)
     found = read_data(
         data,
         ids=id,
