@@ -9,6 +9,7 @@ import pytest
 from lmnn_oracles import by_cvxpy, by_the_formula, overlapping, targets_of
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import StandardScaler
 
 import likewise as lw
 from likewise.batch.lmnn.early_stopping import ErrorRate, split_validation
@@ -368,3 +369,17 @@ def test_peak_memory_stays_below_800_mb(n):
         check=True,
     )
     assert float(done.stdout) < 800
+
+
+@pytest.mark.parametrize("n_rows", [150, 180, 240])
+def test_columns_of_categories_have_bounded_weights(n_rows):
+    """Target neighbours have the same category, so that the pull does not limit its weight."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 300)
+    numbers = rng.standard_normal((300, 4))
+    numbers[:, 0] += 0.8 * y
+    X = StandardScaler().fit_transform(np.hstack([numbers, np.eye(3)[rng.integers(0, 3, 300)]]))
+    model = lw.LMNN().fit(X[:n_rows], y[:n_rows])
+    weights = np.linalg.svd(model.components_, compute_uv=False)
+    assert weights[0] < 5 * np.median(weights)
+    assert model.duality_gap_ < model.tol

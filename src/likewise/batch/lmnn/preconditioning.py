@@ -18,6 +18,9 @@ from likewise.constraints import unit_sqdist
 from likewise.objectives import GroupedPairs, LargeMargin
 
 _RIDGE = 1e-6  # added to the eigenvalues of the pull, relative to their mean
+# Where target neighbours do not differ, as in columns of categories, nothing but the length of
+# steps limits the weight of a direction.
+_RIDGE_WITHOUT_PULL = 1e-2
 _UNCERTAIN = 1e-6  # smaller eigenvalues of the pull, relative to their mean, may be rounding errors
 _DEPENDENT = 1e-10  # variance of a combination of standardised features that counts as constant
 
@@ -159,8 +162,9 @@ class Preconditioner(NamedTuple):
             vectors[:, small] = vectors[:, small] @ rotation
             kept = ~small
             kept[small] = variances > _DEPENDENT
-            values, vectors = values[kept], vectors[:, kept]
-        factors = 1 / np.sqrt(values / values.mean() + _RIDGE)
+            values, vectors, small = values[kept], vectors[:, kept], small[kept]
+        ridge = np.where(small, _RIDGE_WITHOUT_PULL, _RIDGE)
+        factors = 1 / np.sqrt(values / values.mean() + ridge)
         n_features = objective.X.shape[1]
         to_original = np.zeros((len(values), n_features))
         from_original = np.zeros((n_features, len(values)))
