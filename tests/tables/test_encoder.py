@@ -186,6 +186,54 @@ def test_bad_tables_after_fitting():
         encoder.transform(FRAME[:1].assign(kind=[[1, 2]]))
 
 
+AGES = [str(20 + row % 50) for row in range(300)]
+
+
+@pytest.mark.parametrize("encode", [False, True])
+@pytest.mark.parametrize(
+    ("cells", "sentence"),
+    [
+        ([*AGES[:7], "?", *AGES[8:]], r"numbers in 299 of 300 cells, but '\?' in row 8 is none: c"),
+        ([*AGES[:7], "?", *AGES[8:-1], None], r"numbers in 298 of 299 cells, but '\?' in row 8"),
+        (
+            [*AGES[:-9], *["n/a"] * 9],
+            "291 of 300 cells, but 9 are none, the first of them 'n/a' in",
+        ),
+        ([*"12345" * 20, "?"], r"numbers in 100 of 101 cells, but '\?' in row 101"),
+        ([*"12345" * 20, "NA"], "numbers in 100 of 101 cells, but 'NA' in row 101"),
+        ([f"22,{row:03}" for row in range(300)], "sign or separator, such as '22,000' in row 1:"),
+        ([f"{row / 100}%" for row in range(300)], "sign or separator, such as '0.0%' in row 1:"),
+        ([f"${row / 100:.2f}" for row in range(300)], r"separator, such as '\$0.00' in row 1:"),
+        ([f"{row / 100} €" for row in range(300)], "separator, such as '0.0 €' in row 1:"),
+        ([f"{row / 100}".replace(".", ",") for row in range(300)], "such as '0,0' in row 1:"),
+        ([*AGES, "1'234.50"], r"""such as "1'234.50" in row 301: write"""),
+    ],
+)
+def test_columns_that_should_be_numbers(encode, cells, sentence):
+    """One stray cell would make a column of 0 and 1 of each number."""
+    encoder = TableEncoder(encode, impute=True, max_categories=500)
+    with pytest.raises(ValueError, match=sentence) as raised:
+        encoder.fit({"age": cells, "colour": ["red"] * len(cells)})
+    assert str(raised.value).startswith("column 'age' of X ")
+    assert str(raised.value).endswith(", or leave out the column (--drop).")
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [*"12345" * 20, "6B"],
+        [*"123456789", "x"],
+        ["1990-01-01", "1990-01-02"] * 10,
+        ["1.2.3", "1.2.4"] * 10,
+        [*AGES, *["unknown"] * 40],
+    ],
+    ids=lambda cells: cells[-1],
+)
+def test_codes_dates_and_words_are_no_numbers(cells):
+    encoder = TableEncoder(encode=True).fit({"code": cells})
+    assert len(encoder.get_feature_names_out()) == len(set(cells))
+
+
 def test_an_error_leaves_the_encoder_as_it_was():
     encoder = TableEncoder().fit({"a": [1.0, 2.0]})
     with pytest.raises(ValueError, match="must hold numbers"):

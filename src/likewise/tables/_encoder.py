@@ -26,6 +26,7 @@ from likewise.base import Estimate, Learner
 from likewise.base.learner import updating
 from likewise.datasets._columns import first_word, gaps_of
 from likewise.tables._columns import Columns, as_columns
+from likewise.tables._number_text import why_not_numbers
 
 
 class TableEncoder(TransformerMixin, Learner):
@@ -35,7 +36,8 @@ class TableEncoder(TransformerMixin, Learner):
     ----------
     encode : bool, default=False
         Whether each column of text becomes one column of 0 and 1 for each of its words. Else a
-        column of text raises an error.
+        column of text raises an error. A column of which at least 90 % are numbers raises one in
+        any case, unless it has few short codes, such as 1, 2 and 3B.
     impute : bool, default=False
         Whether an empty cell becomes the median of its column; in a column of text it becomes 0 in
         all columns of its words. Else an empty cell raises an error.
@@ -207,10 +209,16 @@ class TableEncoder(TransformerMixin, Learner):
         return numbers
 
     def _check_text(self, columns: Columns) -> None:
-        """Raise an error that names the columns of text, if they are not to be encoded."""
-        if self.encode or not self.is_text_.any():
-            return
+        """Raise an error for text that is not to be encoded, and for what should be numbers."""
         places = np.flatnonzero(self.is_text_)
+        for place in places:
+            if (why := why_not_numbers(columns.cells[place])) is not None:
+                raise ValueError(
+                    f"{_named(columns, [place])} of {columns.where} {why}, or leave out the column "
+                    "(--drop)."
+                )
+        if self.encode or not len(places):
+            return
         cells = columns.cells[places[0]]
         row = first_word(cells)
         raise ValueError(
