@@ -1,13 +1,14 @@
 """The audit stream is a random sample of all pairs, whatever was judged and learned."""
 
 import itertools
+import re
 
 import numpy as np
 import pytest
 from judging import toy_items
 from scipy.stats import binom, binomtest, chisquare
 
-from likewise.live import Engine, start_model
+from likewise.live import Engine, Items, start_model
 from likewise.live import audit as audit_module
 from likewise.live.audit import AuditPairs, audit_report
 from likewise.live.audit_draws import AuditDraws
@@ -164,6 +165,70 @@ def test_an_alarm_numbers_the_pairs_of_the_whole_stream(line):
     assert 256 < alarm["since"] < 340, "the change is at pair 301"
     assert f"from about pair {alarm['since']} on" in alarm["message"]
     assert drift["watched"] == 500 - 256
+
+
+@pytest.mark.parametrize(
+    ("n_pairs", "target", "sentence"),
+    [
+        (
+            20,
+            "fmr<=0.05",
+            r"A false match rate of at most 5 % cannot be promised yet: the audit "
+            r"stream has 12 different pairs, and about \d+ would do\.",
+        ),
+        (
+            20,
+            "recall>=0.9",
+            r"A false non-match rate of at most 10 % cannot be promised yet: the "
+            r"audit stream has 8 same pairs, and about \d+ would do\.",
+        ),
+        (
+            20,
+            "fmr<=0.01",
+            r"A .* of at most 1 % .* would do if they were pairs of about \d+ items\. "
+            r"This data set has only 400, which are probably too few for it\.",
+        ),
+        (60, "fmr<=0.01", r".* too few for it\. A false match rate of at most 10 % can be\."),
+    ],
+)
+def test_why_a_rate_is_not_promised_is_said_for_annotators(line, n_pairs, target, sentence):
+    X, checkpoints = line
+    audit = audit_of(X, np.random.default_rng(0), n_pairs)
+    report = audit_report(X, audit, checkpoints[0], checkpoints, target)
+    assert re.fullmatch(sentence, report["promise"])
+    assert report["promised"] is False
+
+
+def test_where_more_pairs_would_not_help(line):
+    X, checkpoints = line
+    audit = audit_of(X, np.random.default_rng(0), 200)
+    audit.pairs[50:] = audit.pairs[audit.same][0]
+    promise = audit_report(X, audit, checkpoints[0], checkpoints, "fmr<=0.01")["promise"]
+    assert promise.startswith("A false match rate of at most 1 % cannot be promised: already ")
+    assert promise.endswith("more pairs would not help.")
+    audit.pairs[:] = audit.pairs[0]
+    promise = audit_report(X, audit, checkpoints[0], checkpoints, "fmr<=0.01")["promise"]
+    assert promise == "No rate can be promised: all audit pairs are equally far."
+
+
+@pytest.mark.parametrize(("n_pairs", "n_said"), [(20, 0), (60, 1), (1000, 1)])
+def test_a_promise_on_neighbours_says_so(line, n_pairs, n_said):
+    X, checkpoints = line
+    audit = audit_of(X, np.random.default_rng(0), n_pairs)
+    target = "fmr<=0.05" if n_pairs == 1000 else "fmr<=0.01"
+    for nearby in (False, True):
+        report = audit_report(X, audit, checkpoints[0], checkpoints, target, nearby=nearby)
+        said = report["promise"].count("half of them neighbours, and not for all pairs.")
+        assert said == (n_said if nearby else 0)
+
+
+def test_an_engine_that_audits_neighbours_says_so(tmp_path, line):
+    X, _ = line
+    with Engine(Items(X), str(tmp_path / "log.sqlite"), audit="nearby", seed=0) as engine:
+        audit = audit_of(X, np.random.default_rng(0), 1000)
+        engine.evaluator.audit_pairs = lambda: audit
+        engine.evaluator.update(engine.view, now=True)
+        assert "half of them neighbours" in engine.evaluator.report["audit"]["promise"]
 
 
 def test_a_promise_is_watched_until_the_next_is_made(line, monkeypatch):

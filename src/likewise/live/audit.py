@@ -14,6 +14,7 @@ from likewise._runtime.arrays import Array, BoolArray, FloatArray, IndexArray
 from likewise.exceptions import GuaranteeError
 from likewise.live.view import ModelView
 from likewise.statistics import choose_threshold, place_pairs, rate_interval
+from likewise.statistics._target import parse_target
 from likewise.threshold_monitor import ThresholdMonitor
 
 __all__ = ["AuditPairs", "CurvePoint", "audit_report", "learning_curve"]
@@ -21,6 +22,11 @@ __all__ = ["AuditPairs", "CurvePoint", "audit_report", "learning_curve"]
 _FIRST_PROMISE = 64  # audit pairs; then whenever their number has doubled
 _MAX_POINTS = 40
 _ALPHA = 0.05  # of all monitors together
+_WEAKER_RATES = (0.2, 0.1, 0.05, 0.02, 0.01)
+_NEARBY = (
+    "This holds for pairs drawn as the audit stream draws them, half of them neighbours, and not "
+    "for all pairs."
+)
 
 
 @dataclass(frozen=True)
@@ -97,24 +103,39 @@ def audit_report(
     view: ModelView,
     checkpoints: Mapping[int, ModelView],
     target: str,
+    *,
+    nearby: bool = False,
 ) -> dict[str, Any]:
     """Return what can be promised of the present model, and whether earlier promises still hold.
 
     A promise is made from the first 64, 128, … audit pairs, for the model of that time, and
-    watched on the pairs that follow, until the next one is made.
+    watched on the pairs that follow, until the next one is made. Whether half of them were drawn
+    among neighbours, `nearby`, is said with the promise.
     """
+    distances = view.distances(X, audit.pairs)
+    promise = _promise(distances, audit, target)
+    refusal, rate = promise.pop("refusal", None), None
+    if refusal is not None:
+        if (refusal.needed_items or 0) > len(X):
+            rate = _strictest_rate(distances, audit, target)
+        promise["promise"] = _refused(refusal, target, audit, len(X), rate)
+    if nearby and (promise["promised"] or rate is not None):
+        promise["promise"] += f" {_NEARBY}"
     return {
         "pairs": len(audit),
         "same": int(audit.same.sum()),
         "different": int(len(audit) - audit.same.sum()),
         "target": target,
-        **_promise(view.distances(X, audit.pairs), audit, target),
+        **promise,
         "drift": _drift(X, audit, checkpoints, target),
     }
 
 
 def _promise(distances: Array, audit: AuditPairs, target: str) -> dict[str, Any]:
-    """Return a threshold and what is promised of it, or why nothing is."""
+    """Return a threshold and what is promised of it, or why nothing is.
+
+    A `refusal` is the error of a rate that cannot be promised, which is yet to be put into words.
+    """
     nothing = {"threshold": None, "promised": False, "fmr": None, "fnmr": None}
     if not audit.both_kinds:
         return nothing | {
@@ -126,9 +147,9 @@ def _promise(distances: Array, audit: AuditPairs, target: str) -> dict[str, Any]
             warnings.simplefilter("always")
             chosen = choose_threshold(distances, audit.same, target, items=audit.pairs)
     except GuaranteeError as error:
-        return nothing | {"promise": str(error)}
-    except ValueError as error:  # all distances are equal
-        return nothing | {"promise": str(error)}
+        return nothing | {"promise": str(error), "refusal": error}
+    except ValueError:
+        return nothing | {"promise": "No rate can be promised: all audit pairs are equally far."}
     notes = " ".join(str(warning.message) for warning in caught)
     return {
         "threshold": chosen.threshold,
@@ -137,6 +158,49 @@ def _promise(distances: Array, audit: AuditPairs, target: str) -> dict[str, Any]
         "fmr": chosen.fmr,
         "fnmr": chosen.fnmr,
     }
+
+
+def _refused(
+    error: GuaranteeError, target: str, audit: AuditPairs, n_items: int, instead: float | None
+) -> str:
+    """Return for annotators why a rate cannot be promised, and what would help."""
+    wanted = parse_target(target)
+    refused = f"{_rate_in_words(wanted.name, wanted.rate)} cannot be promised"
+    if error.needed_pairs is None or error.needed_items is None:
+        return f"{refused}: {str(error).partition(': ')[2]}"
+    is_same = wanted.name == "fnmr"
+    found = int(audit.same.sum() if is_same else (~audit.same).sum())
+    kind = "same" if is_same else "different"
+    needed = (
+        f"the audit stream has {found} {kind} {'pair' if found == 1 else 'pairs'}, and about "
+        f"{error.needed_pairs} would do"
+    )
+    if error.needed_items <= n_items:
+        return f"{refused} yet: {needed}."
+    weaker = "" if instead is None else f" {_rate_in_words(wanted.name, instead)} can be."
+    return (
+        f"{refused} yet: {needed} if they were pairs of about {error.needed_items} items. This "
+        f"data set has only {n_items}, which are probably too few for it.{weaker}"
+    )
+
+
+def _strictest_rate(distances: Array, audit: AuditPairs, target: str) -> float | None:
+    """Return the strictest of some weaker rates that can be promised, or None.
+
+    The rates are tried from the weakest on until one fails: in a fixed order, each test can have
+    the level of all together.
+    """
+    wanted, promised = parse_target(target), None
+    for rate in (rate for rate in _WEAKER_RATES if rate > wanted.rate):
+        if not _promise(distances, audit, f"{wanted.name}<={rate}")["promised"]:
+            break
+        promised = rate
+    return promised
+
+
+def _rate_in_words(name: str, rate: float) -> str:
+    kind = {"fmr": "match", "fnmr": "non-match"}[name]
+    return f"A false {kind} rate of at most {100 * rate:.6g} %"
 
 
 def _drift(

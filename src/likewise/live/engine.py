@@ -151,7 +151,9 @@ class Engine:
             overlap=overlap,
             seed=secrets.randbits(63) if seed is None else seed,
         )
-        self.evaluator = Evaluator(items, self.writer, self._checkpoints, target)
+        self.evaluator = Evaluator(
+            items, self.writer, self._checkpoints, target, nearby=audit == "nearby"
+        )
         self._background = Background(
             self._sampler.chooser, self._sampler.draws, self.evaluator, self
         )

@@ -37,10 +37,16 @@ class Evaluator:
     """
 
     def __init__(
-        self, items: Items, writer: Writer, checkpoints: dict[int, ModelView], target: str
+        self,
+        items: Items,
+        writer: Writer,
+        checkpoints: dict[int, ModelView],
+        target: str,
+        *,
+        nearby: bool = False,
     ) -> None:
         self._items, self._writer, self._checkpoints = items, writer, checkpoints
-        self._target = target
+        self._target, self._nearby = target, nearby
         self._pairs: IndexArray | None = None
         self._decisions: dict[int, tuple[ModelView, BoolArray]] = {}
         self._done: tuple[int, int] | None = None
@@ -68,7 +74,7 @@ class Evaluator:
         checkpoints = dict(self._checkpoints)
         return {
             "curve": [asdict(point) for point in learning_curve(X, audit, checkpoints)],
-            "audit": audit_report(X, audit, view, checkpoints, self._target),
+            "audit": audit_report(X, audit, view, checkpoints, self._target, nearby=self._nearby),
             "stop": self._stop_message(view, checkpoints),
         }
 
