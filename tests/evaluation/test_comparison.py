@@ -19,8 +19,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from likewise.batch import FDA, MMC, NCA, RCA, Euclidean, Whitening
+from likewise.constraints import random_pairs
 from likewise.datasets import load
-from likewise.evaluation import COMPARED_METHODS, compare, knn_error
+from likewise.evaluation import COMPARED_METHODS, compare, compare_pairs, knn_error
 from likewise.statistics import sign_flip_max_test, stratified_folds
 
 WINE = load("wine")
@@ -410,6 +411,31 @@ def test_columns_that_give_the_class_are_named():
     assert compare(frame, WINE.y, ["Euclidean"], n_repeats=1).leaking_columns == ()
     many = np.tile(WINE.X, (4, 1)), np.tile(WINE.y, 4)  # more rows than are sorted first
     assert compare(*many, ["Euclidean"], n_repeats=1).leaking_columns == ()
+
+
+@pytest.mark.parametrize(
+    ("warned", "named"),
+    [
+        ("constant: column 1. Remove", "constant: column b. Remove"),
+        ("constant: columns 0, 2. Remove", "constant: columns a, c. Remove"),
+        ("columns 0, 1, 2 more", "columns a, b, 2 more"),
+        ("column 12 is odd", "column 12 is odd"),
+        ("columns 1 (0.5), 2 (0.1)", "columns 1 (0.5), 2 (0.1)"),
+    ],
+)
+def test_warnings_name_columns(warned, named):
+    class Numbering(Euclidean):
+        def fit(self, X, y=None):
+            warnings.warn(warned, UserWarning, stacklevel=2)
+            return super().fit(X, y)
+
+    X, methods = WINE.X[:, :3], {"mine": Numbering()}
+    for names, expected in ((None, warned), (["a", "b", "c"], named)):
+        result = compare(X, WINE.y, methods, n_repeats=1, feature_names=names)
+        assert result.rows[0].warned == expected
+        index, same = random_pairs(WINE.y, 200, random_state=0)
+        result = compare_pairs(X, index, same, methods, n_repeats=1, feature_names=names)
+        assert result.rows[-1].warned == expected
 
 
 def test_only_one_class_that_can_be_tested_is_an_error():

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, ClassVar, TypeVar
 
 from sklearn.base import clone
 
-from likewise._runtime.text import list_some
+from likewise._runtime.text import list_some, printable
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,9 @@ class MethodRow:
 
     def _numbers(self) -> tuple[str, ...]:
         raise NotImplementedError
+
+
+RowT = TypeVar("RowT", bound=MethodRow)
 
 
 class Report:
@@ -130,6 +134,7 @@ class Report:
 
 
 _MANY_COPIES = 0.05
+_NUMBERED = re.compile(r"\b(columns?) (\d+(?:, \d+(?! more))*)(?!\d| more| \()")
 
 
 def notes_on_table(id_columns: Sequence[str], n_copies: int, n_samples: int) -> list[str]:
@@ -150,6 +155,20 @@ def notes_on_table(id_columns: Sequence[str], n_copies: int, n_samples: int) -> 
             "as groups."
         )
     return notes
+
+
+def with_column_names(row: RowT, names: Sequence[str] | None) -> RowT:
+    """Return a row whose warning names columns: methods are fitted to arrays, and know numbers."""
+    if row.warned is None or names is None:
+        return row
+
+    def named(match: re.Match[str]) -> str:
+        numbers = [int(number) for number in match[2].split(", ")]
+        if max(numbers) >= len(names):
+            return match[0]
+        return f"{match[1]} {', '.join(printable(str(names[i])) for i in numbers)}"
+
+    return replace(row, warned=_NUMBERED.sub(named, row.warned))
 
 
 def percent(rate: float) -> str:

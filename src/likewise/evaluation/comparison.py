@@ -14,8 +14,15 @@ from numpy.typing import ArrayLike
 
 from likewise._runtime.arrays import FloatArray
 from likewise._runtime.validation import TableLike
-from likewise.evaluation._checks import N_FOLDS, Problem, check_problem, choose_methods
+from likewise.evaluation._checks import (
+    N_FOLDS,
+    Problem,
+    check_problem,
+    choose_methods,
+    column_names,
+)
 from likewise.evaluation._kept_trials import KeptTrials
+from likewise.evaluation._report import with_column_names
 from likewise.evaluation._runs import Progress, run_methods
 from likewise.evaluation._trials import Trial, empty_row, make_folds, summarize, try_method
 from likewise.evaluation.results import Comparison, MethodResult
@@ -145,8 +152,9 @@ def compare(
         verdict = untested_verdict(
             best, f"{n_neighbors}-NN test error, {number}, is the lowest", len(failures)
         )
+    names = column_names(X, feature_names)
     return Comparison(
-        rows=tuple(rows.values()),
+        rows=tuple(with_column_names(row, names) for row in rows.values()),
         **asdict(verdict),
         n_samples=len(problem.X),
         n_features=problem.X.shape[1],

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from likewise._runtime.validation import TableLike
-from likewise.evaluation._checks import choose_methods
+from likewise.evaluation._checks import choose_methods, column_names
 from likewise.evaluation._pair_folds import (
     N_FOLDS,
     PairProblem,
@@ -19,6 +19,7 @@ from likewise.evaluation._pair_folds import (
     make_pair_folds,
     try_on_pairs,
 )
+from likewise.evaluation._report import with_column_names
 from likewise.evaluation._runs import Progress, run_methods
 from likewise.evaluation._trials import call_and_title
 from likewise.evaluation.pair_results import FMRS, Interval, PairComparison, PairMethodResult
@@ -138,8 +139,9 @@ def compare_pairs(
         number = "" if best is None else f"{best.auc:.2%}"
         verdict = untested_verdict(best, f"AUC, {number}, is the largest", len(failures))
     flags = problem.pairs.same
+    names = column_names(X, feature_names)
     return PairComparison(
-        rows=tuple(rows.values()),
+        rows=tuple(with_column_names(row, names) for row in rows.values()),
         outcome=verdict.outcome,
         recommended=verdict.recommended,
         leader=verdict.leader,
