@@ -253,8 +253,10 @@ def test_pending_pairs_are_given_again_after_a_while():
     assert pending.add("b", "a", "chosen", "bob", None) is None
     now[0] = 901.0
     assert ("a", "b") not in pending
-    assert pending.source_of("b", "a") == "audit"
+    assert pending.source_of("b", "a", "ann") == "audit"
+    assert pending.source_of("b", "a", "bob") is None
     assert pending.add("b", "a", "audit", "bob", None) is not None
+    assert pending.source_of("a", "b", "ann") == pending.source_of("a", "b", "bob") == "audit"
 
 
 def test_a_tenth_of_the_pairs_is_audited_and_never_learned(tmp_path):
@@ -381,8 +383,9 @@ def test_bad_parameters(tmp_path):
     log = str(tmp_path / "log.sqlite")
     with pytest.raises(ValueError, match="audit_share=2 is not allowed"):
         Engine(ITEMS, log, audit_share=2)
-    with pytest.raises(ValueError, match="target='eer' is not allowed: Engine needs a rate"):
-        Engine(ITEMS, log, target="eer")
+    for target in ("eer", "bogus", "precision>=0.9", "fmr<=2", "fmr"):
+        with pytest.raises(ValueError, match="is not allowed: 'fmr<=RATE', 'fnmr<=RATE' or"):
+            Engine(ITEMS, log, target=target)
     with pytest.raises(ValueError, match="choice='best' is not allowed"):
         Engine(ITEMS, log, choice="best")
 

@@ -63,7 +63,9 @@ def test_a_judgement_is_created_once(http, engine):
     assert http.post("/judgements", json=given | {"answer": "different"}).status_code == 409
     undone = http.delete(f"/judgements/{given['id']}")
     assert (undone.status_code, undone.json()["kind"]) == (200, "undo")
-    assert http.delete(f"/judgements/{given['id']}").json() == undone.json()
+    assert undone.json()["created"] is True
+    again = http.delete(f"/judgements/{given['id']}")
+    assert (again.status_code, again.json()) == (200, undone.json() | {"created": False})
     assert http.post("/judgements", json=given).status_code == 409
     assert len(engine.ledger) == 2
     listed = http.get("/judgements", params={"after": 1}).json()
@@ -310,7 +312,11 @@ def test_the_client_against_a_running_service(tmp_path):
             assert made.created
             assert made.annotator == "ann"
             assert not client.judge(made.left, made.right, "same", made.id).created
-            assert client.undo(made.id).kind == "undo"
+            undone = client.undo(made.id)
+            assert (undone.kind, undone.created) == ("undo", True)
+            assert not client.undo(made.id).created, "it was undone before"
+            with pytest.raises(ServiceError, match="'same', 'different' or 'unsure' is needed"):
+                client.judge("0", "1", "maybe")
             assert [event.number for event in client.judgements()] == [1, 2]
             assert len(client.distance([("0", "1")])) == 1
             assert len(client.neighbors("0", 3)) == 3

@@ -68,7 +68,7 @@ def label(
       likewise label products.csv --text name --terminal
     """
     from likewise.live import bind, serve
-    from likewise.live.serving import addresses
+    from likewise.live.serving import addresses, terminated_after_closing
     from likewise.live.terminal import label_in_terminal
 
     if terminal and not sys.stdin.isatty():
@@ -77,7 +77,7 @@ def label(
     listening = None if terminal else bind(host, port)
     engine = _engine(data, [name], **options)
     if listening is None:
-        with engine:
+        with terminated_after_closing(), engine:
             folder = Path(f"{str(data).rstrip('/')}.export")
             count = label_in_terminal(engine, name, click.getchar, print_lines, folder)
         print_lines(f"{pluralize(count, 'pair')} judged.")
@@ -102,7 +102,7 @@ def label(
     "--token-file", required=True, type=click.Path(path_type=Path), help="Names and tokens."
 )
 @click.option("--allow-host", multiple=True, metavar="HOST", help="Another name it is reached by.")
-@click.option("--only-shown", is_flag=True, help="Refuse judgements on pairs that were not shown.")
+@click.option("--only-shown", is_flag=True, help="Refuse pairs that the annotator was not shown.")
 @click.option("--openapi", is_flag=True, help="Serve /openapi.json.")
 def serve(
     data: Path,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import http.client
 import json
+import ssl
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote as url_quote
 from urllib.parse import urlencode, urlsplit
 
 from likewise._runtime.text import quote
@@ -26,7 +28,7 @@ class ServiceError(OSError):
 
 @dataclass(frozen=True)
 class ReceivedJudgement:
-    """An event as the service tells it, and whether it was a new one."""
+    """An event as the service tells it, and whether this request made it."""
 
     number: int
     kind: str
@@ -51,6 +53,11 @@ class Client:
     timeout : float, default=30
         Seconds to wait for an answer.
 
+    Notes
+    -----
+    The connection stays open between requests. If the service has closed it meanwhile, as servers
+    do after some silence, the request is sent once more on a new one.
+
     Attributes
     ----------
     last_id : str or None
@@ -72,6 +79,10 @@ class Client:
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(
                 f"url={quote(url)} is not allowed: one such as 'http://127.0.0.1:8765' is needed."
+            )
+        if not (token.isascii() and token.isprintable()):
+            raise ValueError(
+                "the token has characters that no token has: printable ones of ASCII are needed."
             )
         self.url = url.rstrip("/")
         self.last_id = None
@@ -114,8 +125,11 @@ class Client:
         return ReceivedJudgement(**json.loads(body), created=status == 201)
 
     def undo(self, judgement_id: str, tab: str | None = None) -> ReceivedJudgement:
-        """Undo a judgement of one's own; its pair is then the next one."""
-        path = f"/judgements/{judgement_id}{_query(tab)}"
+        """Undo a judgement of one's own; its pair is then the next one.
+
+        `created` is False if it was undone before.
+        """
+        path = f"/judgements/{url_quote(judgement_id, safe='', errors='replace')}{_query(tab)}"
         return ReceivedJudgement(**self._json("DELETE", path))
 
     def judgements(self, after: int = 0) -> Iterator[ReceivedJudgement]:
@@ -149,9 +163,9 @@ class Client:
         """Return counts, the learning curve and whether one can stop."""
         return dict(self._json("GET", "/progress"))
 
-    def agreement(self) -> dict[str, Any]:
-        """Return how the annotators agree."""
-        return dict(self._json("GET", "/agreement"))
+    def agreement(self, conflicts: int = 20) -> dict[str, Any]:
+        """Return how the annotators agree, and up to so many of the pairs where they do not."""
+        return dict(self._json("GET", f"/agreement?{urlencode({'conflicts': conflicts})}"))
 
     def health(self) -> dict[str, Any]:
         """Return whether the service is ready."""
@@ -163,20 +177,33 @@ class Client:
     def _request(self, method: str, path: str, content: Any = None) -> tuple[int, bytes]:
         body = None if content is None else json.dumps(content).encode()
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
+        kept_alive = self._connection.sock is not None
+        try:
+            status, answer = self._exchange(method, path, body, headers)
+        except (ConnectionError, ssl.SSLEOFError, ssl.SSLZeroReturnError):
+            if not kept_alive:
+                raise
+            # The service may have closed the connection while it was idle. All requests can be
+            # sent twice: the others only read, and a judgement or an undo has its id.
+            status, answer = self._exchange(method, path, body, headers)
+        if status >= 400:
+            raise ServiceError(status, _detail(answer))
+        return status, answer
+
+    def _exchange(
+        self, method: str, path: str, body: bytes | None, headers: dict[str, str]
+    ) -> tuple[int, bytes]:
         try:
             self._connection.request(method, self._path + path, body, headers)
             response = self._connection.getresponse()
-            answer = response.read()
+            return response.status, response.read()
         except (OSError, http.client.HTTPException):
             self._connection.close()  # the next request connects again
             raise
-        if response.status >= 400:
-            raise ServiceError(response.status, _detail(answer))
-        return response.status, answer
 
 
 def _query(tab: str | None) -> str:
-    return "" if tab is None else f"?{urlencode({'tab': tab})}"
+    return "" if tab is None else f"?{urlencode({'tab': tab}, errors='replace')}"
 
 
 def _detail(answer: bytes) -> str:

@@ -63,8 +63,8 @@ class Engine:
         How the other pairs are chosen: near the threshold of the model, or at random.
     overlap : float, default=0.05
     only_shown : bool, default=False
-        Refuse judgements on pairs that were not shown. By default they are learned from, unless
-        they are reserved for the audit stream; they never count for it.
+        Refuse judgements on pairs that the annotator was not shown. By default they are learned
+        from, unless they are reserved for the audit stream; they never count for it.
     seed : int, optional
         Of the choice of pairs. The model does not depend on it.
     clock : callable
@@ -116,11 +116,7 @@ class Engine:
                 "overlap": between(0, 1),
             },
         )
-        if parse_target(target).name not in ("fmr", "fnmr"):
-            raise ValueError(
-                f"target={quote(target)} is not allowed: Engine needs a rate of FMR, FNMR or "
-                "recall, such as 'fmr<=0.01'."
-            )
+        _check_target(target)
         self.items = items
         self.annotators = list(annotators)
         self.target = target
@@ -219,18 +215,18 @@ class Engine:
             raise RefusedError(
                 422, f"item {quote(left)} is paired with itself, but two items are needed."
             )
-        shown = self.pending.source_of(left, right)
+        shown = self.pending.source_of(left, right, annotator)
         if shown is not None:
             submission.source = shown
         elif self.only_shown and submission.id not in self.ledger.judgements:
-            raise RefusedError(409, "this pair was not shown; ask for the next one.")
+            raise RefusedError(409, "this pair was not shown to you; ask for the next one.")
         elif self._reserve.contains_pair(*rows):
             submission.source = "withheld"
 
         def release(outcome: Outcome | Exception) -> None:
             # What could not be stored will be sent again: meanwhile nobody else is asked.
             if not isinstance(outcome, LogError):
-                self.pending.answered(left, right)
+                self.pending.answered(left, right, annotator)
 
         submission.before_result = release
         self.writer.submit(submission)
@@ -377,6 +373,19 @@ class Engine:
             known = self._checkpoints.get(position)
             if known is None or known.learner is not learner:
                 self._checkpoints[position] = ModelView(position, learner)
+
+
+def _check_target(target: str) -> None:
+    """Raise an error for what is no target, and for targets without a rate to be promised."""
+    try:
+        name = parse_target(target).name
+    except ValueError:  # which lists more than is allowed here
+        name = ""
+    if name not in ("fmr", "fnmr"):
+        raise ValueError(
+            f"target={quote(target)} is not allowed: 'fmr<=RATE', 'fnmr<=RATE' or 'recall>=RATE' "
+            "is needed, with a rate above 0 and below 1."
+        )
 
 
 def _checked_id(given: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
@@ -75,6 +76,11 @@ def open_log(location: str, project: str) -> EventLog:
     if location.startswith(("postgresql://", "postgres://")):
         module = import_module("likewise.live._postgres_log")
         return module.PostgresLog(location, project)  # type: ignore[no-any-return]
+    scheme = re.match(r"[a-zA-Z][a-zA-Z0-9+.-]+://", location)  # two letters: not a Windows drive
+    if scheme:  # the rest may have a password in it
+        raise ValueError(
+            f"a log at {scheme[0]}… is not allowed: a file, or a URL postgresql://…, is needed."
+        )
     module = import_module("likewise.live._sqlite_log")
     return module.SQLiteLog(location, project)  # type: ignore[no-any-return]
 

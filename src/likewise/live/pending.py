@@ -33,7 +33,7 @@ class Offer:
 class Pending:
     """Which pairs wait for an answer: none is given twice while it does.
 
-    After 15 minutes without an answer a pair may be given again. That it was shown, and why, is
+    After 15 minutes without an answer a pair may be given again. To whom it was shown, and why, is
     remembered for late answers. Times are those of a clock that never jumps.
     """
 
@@ -43,7 +43,7 @@ class Pending:
         self._offers: OrderedDict[PairKey, Offer] = OrderedDict()  # the oldest first
         self._by_tab: dict[Tab, list[PairKey]] = {}  # the last one is shown
         self._undone: dict[Tab, list[tuple[str, str, Source]]] = {}
-        self._shown: OrderedDict[PairKey, Source] = OrderedDict()
+        self._shown: OrderedDict[tuple[PairKey, str], Source] = OrderedDict()  # to whom, and why
 
     def __len__(self) -> int:
         return len(self._offers)
@@ -65,7 +65,7 @@ class Pending:
             self._offers[key] = offer
             if tab is not None:
                 self._by_tab.setdefault((annotator, tab), []).append(key)
-            self._shown[key] = source
+            self._shown[key, annotator] = source
             while len(self._shown) > _MAX_REMEMBERED:
                 self._shown.popitem(last=False)
             return offer
@@ -77,14 +77,17 @@ class Pending:
             keys = self._by_tab.get((annotator, tab))
             return self._offers[keys[-1]] if keys else None
 
-    def source_of(self, left: str, right: str) -> Source | None:
-        """Return why a pair was shown, or None if it never was."""
-        return self._shown.get(pair_key(left, right))
+    def source_of(self, left: str, right: str, annotator: str) -> Source | None:
+        """Return why a pair was shown to an annotator, in whichever tab, or None if it was not."""
+        return self._shown.get((pair_key(left, right), annotator))
 
-    def answered(self, left: str, right: str) -> None:
-        """Let a pair go."""
+    def answered(self, left: str, right: str, annotator: str) -> None:
+        """Let a pair go; one that waits for another annotator goes on waiting."""
+        key = pair_key(left, right)
         with self._lock:
-            self._forget(pair_key(left, right))
+            offer = self._offers.get(key)
+            if offer is not None and offer.annotator == annotator:
+                self._forget(key)
 
     def undone(
         self, left: str, right: str, source: Source, annotator: str, tab: str | None

@@ -48,6 +48,12 @@ class JudgementOut(BaseModel):
     time: float
 
 
+class UndoOut(JudgementOut):
+    """The event that undid a judgement, and whether this request did so or an earlier one."""
+
+    created: StrictBool
+
+
 class Events(BaseModel):
     """Events in order, and the number to ask after for more."""
 
@@ -135,4 +141,4 @@ class Health(BaseModel):
 class Problem(BaseModel):
     """What was wrong, in a sentence."""
 
-    detail: Any
+    detail: str

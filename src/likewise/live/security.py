@@ -17,7 +17,8 @@ from likewise._runtime.text import quote, quote_path
 __all__ = ["Guard", "Tokens", "cookie_name", "host_of", "read_tokens"]
 
 MAX_BODY = 1_000_000
-_MIN_TOKEN = 16
+_MIN_TOKEN, _MAX_TOKEN = 16, 512
+_NEEDED = f"printable ASCII without ; and , of at most {_MAX_TOKEN} characters"
 _HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -54,6 +55,9 @@ class Tokens:
     annotators: list[str]
 
     def __init__(self, tokens: Mapping[str, str]) -> None:
+        for name, token in tokens.items():
+            if not _can_be_sent(token):
+                raise ValueError(f"the token of {quote(name)} is not allowed: {_NEEDED} is needed.")
         self._digests = {_digest(token): name for name, token in tokens.items()}
         self.annotators = list(tokens)
 
@@ -72,7 +76,8 @@ def read_tokens(path: Path) -> dict[str, str]:
     Parameters
     ----------
     path : path
-        Lines such as ``ann 6Jx0…``. Empty lines and those that begin with # are ignored.
+        Lines such as ``ann 6Jx0…``, in UTF-8. Empty lines and those that begin with # are ignored.
+        A token has 16 to 512 characters of printable ASCII, without ; and ,.
 
     Returns
     -------
@@ -81,7 +86,13 @@ def read_tokens(path: Path) -> dict[str, str]:
     """
     check_readable(path, "a list of tokens")
     tokens: dict[str, str] = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    try:
+        text = path.read_text(encoding="utf-8-sig")  # some editors begin a file with a BOM
+    except UnicodeDecodeError:
+        raise ValueError(
+            f"{quote_path(path)} is not text in UTF-8, but a list of tokens is; save it so."
+        ) from None
+    for number, line in enumerate(text.splitlines(), start=1):
         words = line.split()
         if not words or words[0].startswith("#"):
             continue
@@ -94,12 +105,22 @@ def read_tokens(path: Path) -> dict[str, str]:
                 f"the token in {where} has {len(token)} characters, but at least {_MIN_TOKEN} are "
                 f"needed, such as {secrets.token_urlsafe(12)}."
             )
+        if not name.isprintable():
+            raise ValueError(f"the name in {where} has characters that cannot be printed.")
+        if not _can_be_sent(token):
+            raise ValueError(f"the token in {where} is not allowed: {_NEEDED} is needed.")
         if name in tokens or token in tokens.values():
             raise ValueError(f"{where} repeats the name {quote(name)} or its token.")
         tokens[name] = token
     if not tokens:
         raise ValueError(f"{quote_path(path)} has no tokens: a name and a token per line.")
     return tokens
+
+
+def _can_be_sent(token: str) -> bool:
+    """Return whether a header and a cookie can carry a token, and `POST /session` takes it."""
+    plain = token.isascii() and token.isprintable() and not set(token) & set(" ;,")
+    return plain and len(token) <= _MAX_TOKEN
 
 
 class Guard:

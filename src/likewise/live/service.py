@@ -10,12 +10,14 @@ from uuid import UUID
 
 import numpy as np
 from fastapi import Depends, FastAPI, HTTPException, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
 from fastapi.security import HTTPBearer
 
 from likewise._runtime.version import __version__
 from likewise.live import schemas
 from likewise.live._images import content_type
+from likewise.live._request_errors import describe_request_error
 from likewise.live.differences import shown_pair
 from likewise.live.engine import Engine
 from likewise.live.events import Event
@@ -40,9 +42,11 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {
         401: "No token, or a wrong one.",
         403: "Not allowed.",
         404: "No such item or judgement.",
-        409: "It contradicts an earlier judgement.",
+        409: "It contradicts an earlier judgement, or the pair was not shown.",
+        411: "A Content-Length is needed.",
         413: "The body is too large.",
         421: "The host is not served here.",
+        422: "A field is missing, not known or not allowed.",
         503: "The log cannot be written at present; try again with the same id.",
         507: "The disk is full; try again later with the same id. Nothing is lost.",
     }.items()
@@ -107,12 +111,20 @@ def create_app(
         responses=_PROBLEMS,
     )
     app.state.engine, app.state.tokens = engine, Tokens(tokens)
+    app.add_exception_handler(RequestValidationError, _not_valid)
     app.add_exception_handler(RefusedError, _refused)
     app.add_exception_handler(LogError, _not_written)
     _add_judging(app)
     _add_metric(app)
     _add_page(app)
     return Guard(app, hosts)
+
+
+async def _not_valid(request: Request, error: Exception) -> JSONResponse:
+    # The usual handler repeats the input, and fails where JSON has no way to write it.
+    assert isinstance(error, RequestValidationError)
+    given = request.headers.get("content-type", "")
+    return JSONResponse({"detail": describe_request_error(error.errors(), given)}, 422)
 
 
 async def _refused(request: Request, error: Exception) -> JSONResponse:
@@ -147,13 +159,13 @@ def _add_judging(app: FastAPI) -> None:
         outcome = await asyncio.wrap_future(future)
         return JSONResponse(_public(outcome.event), 201 if outcome.created else 200)
 
-    @app.delete("/judgements/{judgement_id}", response_model=schemas.JudgementOut)
+    @app.delete("/judgements/{judgement_id}", response_model=schemas.UndoOut)
     async def undo(
         judgement_id: UUID, annotator: Annotator, engine: TheEngine, tab: Tab = None
     ) -> Response:
         """Undo a judgement of one's own, however long ago; its pair is the next one of the tab."""
         outcome = await asyncio.wrap_future(engine.undo(str(judgement_id), annotator, tab))
-        return JSONResponse(_public(outcome.event))
+        return JSONResponse(_public(outcome.event) | {"created": outcome.created})
 
     @app.get("/judgements", response_model=schemas.Events)
     async def judgements(
@@ -275,9 +287,17 @@ def _add_page(app: FastAPI) -> None:
         return engine.progress(annotator)
 
     @app.get("/agreement")
-    def agreement(annotator: Annotator, engine: TheEngine) -> dict[str, Any]:
-        """Return how the annotators agree, and their conflicts."""
-        return asdict(engine.agreement())
+    def agreement(
+        annotator: Annotator,
+        engine: TheEngine,
+        conflicts: Annotated[int, Query(ge=0, le=200, description="At most so many.")] = 20,
+    ) -> dict[str, Any]:
+        """Return how the annotators agree, and who said what of pairs where they do not."""
+        found = engine.agreement()
+        return asdict(found) | {
+            "conflicts": [asdict(conflict) for conflict in found.conflicts[:conflicts]],
+            "n_conflicts": found.n_pairs - found.n_agreed,
+        }
 
     @app.get("/export/pairs.csv", response_class=Response)
     def pairs(annotator: Annotator, engine: TheEngine) -> Response:
