@@ -115,6 +115,17 @@ class PostgresLog:
 
         return [(int(position), bytes(content)) for position, content in self._run(select)]
 
+    def remember(self, key: str, value: str) -> str:
+        """Return what is stored under a key besides the events; if nothing is, store a value."""
+
+        def write(cursor: Any) -> str:
+            insert = "INSERT INTO likewise_meta VALUES (%s, %s) ON CONFLICT DO NOTHING"
+            cursor.execute(insert, (key, value))
+            cursor.execute("SELECT value FROM likewise_meta WHERE key = %s", (key,))
+            return str(cursor.fetchone()[0])
+
+        return str(self._run(write))
+
     def close(self) -> None:
         """Release the log to other processes."""
         if not self._connection.closed:

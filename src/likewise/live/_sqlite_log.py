@@ -99,6 +99,15 @@ class SQLiteLog:
         )
         return [(int(position), bytes(content)) for position, content in rows]
 
+    def remember(self, key: str, value: str) -> str:
+        """Return what is stored under a key besides the events; if nothing is, store a value."""
+        rows = self._select("SELECT value FROM meta WHERE key = ?", key)
+        if rows:
+            return str(rows[0][0])
+        insert = "INSERT INTO meta VALUES (?, ?)"
+        self._transact(lambda: self._connection.execute(insert, (key, value)))
+        return value
+
     def close(self) -> None:
         """Release the file; the write-ahead log becomes part of it."""
         self._connection.close()

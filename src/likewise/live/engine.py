@@ -16,6 +16,7 @@ from likewise._runtime.text import quote
 from likewise._runtime.validation import between, check_parameters, one_of
 from likewise.live._agreement import Agreement, agreement
 from likewise.live.background import Background
+from likewise.live.changed_items import changes_since
 from likewise.live.events import ANSWERS, Answer, Event
 from likewise.live.exported import exported_model
 from likewise.live.fold import Fold
@@ -135,7 +136,7 @@ class Engine:
         except BaseException:
             self._log.close()
             raise
-        self.notices = [*items.notices, *self.writer.notices]
+        self.notices = [*items.notices, *self.writer.notices, *changes_since(self._log, items)]
         self._sampler = PairSampler(
             items,
             self.ledger,

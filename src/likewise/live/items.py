@@ -130,6 +130,17 @@ class Items:
             digest.update("\x00".join(self.ids).encode())
         return digest.hexdigest()
 
+    def shown_fingerprint(self) -> str:
+        """Return the identity of what is shown: texts or cells; of images, only that they are."""
+        digest = hashlib.sha256(self.kind.encode())
+        if self.kind != "image":  # whose vectors come from their content, unless others are given
+            for name, column in self.columns.items():
+                digest.update(f"\x00\x00{name}".encode("utf-8", "surrogatepass"))
+                for start in range(0, len(self), 1024):  # a copy of a whole column may be large
+                    cells = "\x00".join(map(str, column[start : start + 1024]))
+                    digest.update(f"\x00{cells}".encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()
+
     def _cell(self, row: int, name: str) -> Any:
         return self.columns[name][row] if self.columns else self.vectors[row, int(name)].item()
 

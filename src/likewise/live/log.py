@@ -47,6 +47,9 @@ class EventLog(Protocol):
     def load_snapshots(self, key: str) -> list[tuple[int, bytes]]:
         """Return the stored states with this key and their positions, the latest first."""
 
+    def remember(self, key: str, value: str) -> str:
+        """Return what is stored under a key besides the events; if nothing is, store a value."""
+
     def close(self) -> None:
         """Release the log to other processes."""
 
