@@ -131,12 +131,21 @@ def test_axe_finds_nothing_and_it_fits_a_phone(chromium, texts, tmp_path, width)
 def test_rows_and_images(chromium, tmp_path):
     (tmp_path / "rows.csv").write_text("name,size\n<i>tea</i>,1\ncoffee,2\ncocoa,4\n")
     with page_of(chromium, tmp_path / "rows.csv") as page:
-        assert page.locator("article th").all_inner_texts() == ["name", "size"] * 2
+        assert page.locator("th[scope=row]").all_inner_texts() == ["name", "size"]
         assert page.locator("article mark").count() == 4
         for _ in range(3):
             press(page, "u")
         page.wait_for_selector("#pair", state="hidden")
         assert page.inner_text("#message") == "All pairs were judged."
+        expect(page.locator("#stop")).to_have_text(
+            "There is nothing left to judge. No pair to learn from was answered “same” or "
+            "“different”: both kinds are needed.",
+            timeout=30_000,
+        )
+        for name in ("Same", "Different", "Unsure"):
+            expect(page.get_by_role("button", name=name)).to_be_disabled()
+        press(page, "z")
+        expect(page.get_by_role("button", name="Same")).to_be_enabled()
     folder = tmp_path / "images"
     folder.mkdir()
     for number in range(4):
@@ -158,9 +167,14 @@ def test_without_a_token_the_page_asks_for_one(chromium, texts, tmp_path):
         page.goto(address)
         page.wait_for_selector("#sign-in:not([hidden])")
         assert not page.is_visible("#pair")
-        page.fill("#token", token)
+        expect(page.locator("#message")).to_have_text("A token is needed.")
+        page.fill("#token", "no token of this service")
+        page.keyboard.press("Enter")
+        expect(page.locator("#message")).to_have_text("This token is not known.")
+        page.fill("#token", f" {token} ")  # as pasted
         page.keyboard.press("Enter")
         page.wait_for_selector("#pair:not([hidden])")
+        expect(page.locator("#message")).to_have_text("")
         page.context.close()
 
 
@@ -269,14 +283,31 @@ def test_a_screen_reader_is_told_of_each_pair_and_of_differences(chromium, texts
         assert "differs" in page.evaluate(style)
 
 
-def test_on_a_phone_heads_of_tables_are_whole_words(chromium, tmp_path):
+@pytest.mark.parametrize("width", [390, 1200])
+def test_rows_are_one_table_that_fits(chromium, tmp_path, width):
     path = tmp_path / "rows.csv"
-    path.write_text("manufacturer,weight\nAssam & sons,1.23456789012345678\nCeylon,2\nJava,4\n")
-    with page_of(chromium, path, viewport={"width": 390, "height": 740}) as page:
-        for head in page.locator("article th").all():
-            assert head.evaluate("head => head.getClientRects().length") == 1
-            assert head.bounding_box()["height"] < 36, "one line"
-        cells = page.locator("article td").all_inner_texts()
-        assert not any("1.2345678" in cell for cell in cells)
-        assert page.get_by_role("rowheader").count() == 4
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    names = ["manufacturer", "weight", "نص", *(f"a_name_of_{'x' * 60}_{i}" for i in range(27))]
+    rows = ["Assam & sons,1.23456789012345678,مرحبا", "Ceylon,2,tea", "Java,4,coffee"]
+    filled = [f"{row},{','.join('v' * 50 for _ in range(27))}" for row in rows]
+    path.write_text("\n".join([",".join(names), *filled]), encoding="utf-8")
+    with page_of(chromium, path, viewport={"width": width, "height": 740}) as page:
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        fits = "table => table.parentElement.scrollWidth <= table.parentElement.clientWidth"
+        assert page.locator("table").evaluate(fits)
+        assert page.get_by_role("rowheader").count() == 30
+        for row in page.locator("tr:not(.names)").all():
+            first, second = (cell.bounding_box() for cell in row.locator("td").all())
+            assert first["y"] == second["y"]
+            assert first["x"] + first["width"] <= second["x"] + 1
+            assert second["x"] + second["width"] <= width
+        head = page.get_by_role("rowheader", name="manufacturer")
+        assert head.bounding_box()["height"] < 36, "one line"
+        direction = "cell => getComputedStyle(cell).direction"
+        directions = {
+            cell.inner_text(): cell.evaluate(direction)
+            for cell in page.locator("tr:not(.names) > *").all()
+        }
+        assert directions["نص"] == directions.get("مرحبا", "rtl") == "rtl"
+        assert directions["manufacturer"] == directions["v" * 50] == "ltr"
+        found = AXE.Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()

@@ -13,6 +13,7 @@ import numpy as np
 
 from likewise._runtime.arrays import BoolArray, IndexArray
 from likewise._runtime.threads import single_threaded_blas
+from likewise._runtime.validation import pluralize
 from likewise.live.audit import AuditPairs, audit_report, learning_curve
 from likewise.live.events import Event
 from likewise.live.items import Items
@@ -54,7 +55,7 @@ class Evaluator:
         self.report: dict[str, Any] = {
             "curve": [],
             "audit": None,
-            "stop": {"can_stop": False, "message": "No judgement was learned yet."},
+            "stop": {"can_stop": False, "message": "The model is not evaluated yet."},
         }
 
     def update(self, view: ModelView, *, now: bool = False) -> None:
@@ -94,24 +95,29 @@ class Evaluator:
         )
 
     def _stop_message(self, view: ModelView, checkpoints: dict[int, ModelView]) -> dict[str, Any]:
+        with self._writer.changing():
+            learned = list(self._writer.ledger.learned)
+            n_judged = self._writer.ledger.n_pairs
+        n_left = len(self._items) * (len(self._items) - 1) // 2 - n_judged
+        missing = _missing_kinds({event.answer for event in learned})
+        if not n_left:
+            return _stop(True, f"There is nothing left to judge. {missing}")
         earlier = [at for at in checkpoints if at <= view.position - _LOOK_BACK]
         if not earlier:
-            left = _LOOK_BACK - view.position
-            return {
-                "can_stop": False,
-                "changed": None,
-                "message": f"Too early to stop: {left} more judgements to learn from tell more.",
-            }
+            to_learn = _LOOK_BACK - view.position
+            text = f"Too early to stop: {to_learn} more judgements to learn from tell more."
+            if n_left < to_learn:
+                verb = "is" if n_left == 1 else "are"
+                text = f"Go on: {pluralize(n_left, 'pair')} {verb} left to judge."
+            return _stop(False, f"{text} {missing if view.position else ''}")
         before = checkpoints[max(earlier)]
         changed = float((self._decide(view) != self._decide(before)).mean())
+        if missing:  # a model that calls all pairs alike does not change either
+            return _stop(False, f"Go on. {missing}", changed)
         n = view.position - before.position
         fact = f"the last {n} judgements changed {100 * changed:.2g} % of decisions"
         can_stop = changed <= _FEW_CHANGES
-        return {
-            "can_stop": can_stop,
-            "changed": changed,
-            "message": f"You can stop: {fact}." if can_stop else f"Go on: {fact}.",
-        }
+        return _stop(can_stop, f"You can stop: {fact}." if can_stop else f"Go on: {fact}.", changed)
 
     def _decide(self, view: ModelView) -> BoolArray:
         known = self._decisions.get(view.position)
@@ -123,6 +129,18 @@ class Evaluator:
             self._decisions.clear()
         self._decisions[view.position] = view, found
         return found
+
+
+def _stop(can_stop: bool, message: str, changed: float | None = None) -> dict[str, Any]:
+    return {"can_stop": can_stop, "changed": changed, "message": message.strip()}
+
+
+def _missing_kinds(kinds: set[str]) -> str:
+    """Return a sentence about the kind of answer that nothing was learned from, if any."""
+    missing = [f"“{answer}”" for answer in ("same", "different") if answer not in kinds]
+    if not missing:
+        return ""
+    return f"No pair to learn from was answered {' or '.join(missing)}: both kinds are needed."
 
 
 def _fixed_pairs(X: Any) -> IndexArray:

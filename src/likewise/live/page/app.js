@@ -3,8 +3,12 @@ import { describe, showPair } from "./pair.js";
 
 const find = (id) => document.getElementById(id);
 const KEYS = { s: "same", d: "different", u: "unsure" };
+const MAX_CONFLICTS = 20; // that are listed; the report has more
+const MAX_PAUSE = 5000; // milliseconds between two attempts to send an answer
 let pair = null;
 let busy = false;
+let reachable = true;
+let unsent = null; // an answer that was sent and is not known to be stored
 
 // A UUID; crypto.randomUUID is missing where the page is not loaded over https or from this machine.
 function newId() {
@@ -33,26 +37,52 @@ addEventListener("pageshow", (event) => {
 });
 let latest = null; // the last judgement in force, of any tab
 
-function say(text) {
-  find("message").textContent = text;
+function say(text, line = "message") {
+  // The same text again would be read aloud again.
+  if (find(line).textContent !== text) find(line).textContent = text;
+}
+
+class Unreachable extends Error {} // no answer came, or none of the service
+
+function sayConnection() {
+  const lost = reachable ? [] : ["The service cannot be reached; trying again."];
+  if (unsent !== null) {
+    lost.push(
+      reachable
+        ? `“${unsent}” is not stored yet: it is sent again until it is.`
+        : `It is not known whether “${unsent}” is stored: it is sent again, and counts once.`,
+    );
+  }
+  say(lost.join(" "), "connection");
+}
+
+function setReachable(now) {
+  reachable = now;
+  sayConnection();
+}
+
+function problemOf(path, status, answer) {
+  if (status === 401 && path !== "session") return "A token is needed.";
+  const detail = typeof answer?.detail === "string" ? answer.detail : "it was refused.";
+  return detail.charAt(0).toUpperCase() + detail.slice(1);
 }
 
 async function ask(path, options = {}) {
-  const response = await fetch(path, { credentials: "same-origin", ...options });
-  if (response.status === 401) {
-    signIn();
-    const error = new Error("A token is needed.");
-    error.status = 401;
-    throw error;
+  let response, answer;
+  try {
+    response = await fetch(path, { credentials: "same-origin", ...options });
+    answer = response.status === 204 ? null : await response.json();
+  } catch {
+    // Also what is not JSON: a proxy answers so while the service is away.
+    setReachable(false);
+    throw new Unreachable();
   }
-  if (response.status === 204) return null;
-  const answer = await response.json();
-  if (!response.ok) {
-    const error = new Error(typeof answer.detail === "string" ? answer.detail : "It was refused.");
-    error.status = response.status;
-    throw error;
-  }
-  return answer;
+  setReachable(true);
+  if (response.ok) return answer;
+  if (response.status === 401) signIn();
+  const error = new Error(problemOf(path, response.status, answer));
+  error.status = response.status;
+  throw error;
 }
 
 function send(path, content, method = "POST") {
@@ -67,20 +97,28 @@ function signIn() {
 }
 
 async function showNext() {
-  pair = await ask(`next?tab=${encodeURIComponent(tab)}`);
+  const next = await ask(`next?tab=${encodeURIComponent(tab)}`);
+  pair = next.left === undefined ? null : next;
   find("answers").hidden = false;
-  find("pair").hidden = pair.left === undefined;
-  if (pair.left !== undefined) {
-    showPair(pair, find("left"), find("right"));
-    find("announcement").textContent = describe(pair);
+  find("pair").hidden = pair === null;
+  for (const button of document.querySelectorAll("[data-answer]")) button.disabled = pair === null;
+  if (pair !== null) {
+    showPair(pair, { left: find("left"), right: find("right"), rows: find("rows") });
+    say(describe(pair), "announcement");
     return;
   }
   say(
-    pair.done
+    next.done
       ? "All pairs were judged."
       : "All other pairs wait for an answer, in another tab or by another annotator.",
   );
-  pair = null;
+}
+
+function listItem(text) {
+  const line = document.createElement("li");
+  line.dir = "auto";
+  line.textContent = text;
+  return line;
 }
 
 async function showProgress() {
@@ -94,21 +132,40 @@ async function showProgress() {
   find("figure").hidden = progress.curve.length < 2;
   if (progress.curve.length >= 2) drawCurve(find("curve"), find("curve-text"), progress.curve);
   find("promise").textContent = progress.audit ? progress.audit.promise : "";
+  find("rates").textContent = progress.audit ? ratesOf(progress.audit) : "";
   const alarms = progress.audit ? progress.audit.drift.alarms : [];
   find("drift").textContent = alarms.length ? alarms[alarms.length - 1].message : "";
-  find("notices").replaceChildren(
-    ...progress.notices.map((notice) => {
-      const line = document.createElement("li");
-      line.textContent = notice;
-      return line;
-    }),
+  find("notices").replaceChildren(...progress.notices.map(listItem));
+  if (progress.annotators > 1) showAgreement(await ask("agreement"));
+}
+
+const percent = (rate) => `${(100 * rate).toFixed(1)} %`;
+
+function ratesOf(audit) {
+  const known = typeof audit.fmr === "number" && typeof audit.fnmr === "number";
+  const rates = known
+    ? `FMR ${percent(audit.fmr)}, FNMR ${percent(audit.fnmr)} on the audit pairs. `
+    : "";
+  if (!known && !/FN?MR/.test(audit.promise)) return "";
+  return (
+    `${rates}FMR is the share of different pairs that are taken for the same, ` +
+    "FNMR the share of same pairs that are missed."
   );
-  if (progress.annotators > 1) {
-    const agreed = await ask("agreement");
-    find("agreement").textContent = agreed.n_pairs
-      ? `Annotators agree on ${agreed.n_agreed} of ${agreed.n_pairs} pairs that several judged.`
-      : "No pair was judged by several annotators yet.";
-  }
+}
+
+function showAgreement(agreed) {
+  find("agreement").textContent = agreed.n_pairs
+    ? `Annotators agree on ${agreed.n_agreed} of ${agreed.n_pairs} pairs that several judged.`
+    : "No pair was judged by several annotators yet.";
+  const number = agreed.n_pairs - agreed.n_agreed;
+  find("conflicts").hidden = number === 0;
+  find("conflicts-title").textContent = number === 1 ? "1 conflict" : `${number} conflicts`;
+  const lines = agreed.conflicts.slice(0, MAX_CONFLICTS).map((conflict) => {
+    const answers = Object.entries(conflict.answers).map(([name, answer]) => `${name}: ${answer}`);
+    return listItem(`“${conflict.left}” and “${conflict.right}” – ${answers.join(", ")}`);
+  });
+  if (number > lines.length) lines.push(listItem(`${number - lines.length} more are not listed here.`));
+  find("conflict-list").replaceChildren(...lines);
 }
 
 function allowUndo() {
@@ -122,7 +179,7 @@ async function work(task) {
   try {
     await task();
   } catch (error) {
-    say(error.message);
+    if (!(error instanceof Unreachable)) say(error.message);
   } finally {
     busy = false;
     find("pair").setAttribute("aria-busy", "false");
@@ -131,55 +188,85 @@ async function work(task) {
 
 // Beside the judging: a key pressed meanwhile counts.
 function refresh() {
-  showProgress().catch((error) => say(error.message));
+  showProgress().catch((error) => {
+    if (!(error instanceof Unreachable)) say(error.message);
+  });
 }
 
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 // A judgement is sent with the same id until it is on disk: it is never counted twice.
+async function store(judgement) {
+  try {
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        await send("judgements", judgement);
+        return;
+      } catch (error) {
+        if (!(error instanceof Unreachable || error.status === 503 || error.status === 507)) throw error;
+        unsent = judgement.answer;
+        sayConnection();
+        await pause(Math.min(300 * 2 ** attempt, MAX_PAUSE));
+      }
+    }
+  } finally {
+    unsent = null;
+    sayConnection();
+  }
+}
+
 async function judge(answer) {
   if (pair === null) return;
   const judgement = { id: newId(), left: pair.left.id, right: pair.right.id, answer };
   let said = `You answered: ${answer}.`;
-  for (let attempt = 0; ; attempt += 1) {
-    try {
-      await send("judgements", judgement);
-      made.push(judgement.id);
-      break;
-    } catch (error) {
-      if (error.status === 409) {
-        said = `“${answer}” was not stored: you had judged this pair elsewhere.`;
-        break;
-      }
-      const lasting = error.status !== undefined && error.status !== 503 && error.status !== 507;
-      if (lasting || attempt === 5) throw error;
-      say("The judgement is not stored yet; trying again.");
-      await pause(300 * 2 ** attempt);
+  try {
+    await store(judgement);
+    made.push(judgement.id);
+  } catch (error) {
+    if (error.status !== 409) {
+      error.message = `“${answer}” was not stored. ${error.message}`;
+      throw error;
     }
+    said = error.message.includes("not shown")
+      ? `“${answer}” was not stored: this pair is not asked about any more.`
+      : `“${answer}” was not stored: you had judged this pair elsewhere.`;
   }
+  pair = null; // answered, also where the next one cannot be asked for now
   allowUndo();
   say(said);
   await showNext();
   refresh();
 }
 
+// What was answered here, the last first; after that, the last answer given anywhere.
 async function undo() {
-  const id = made.pop() ?? (await ask("progress")).latest;
+  const own = made.pop();
+  const id = own ?? (await ask("progress")).latest;
   if (id === null) return;
+  let undone;
   try {
-    await send(`judgements/${id}?tab=${encodeURIComponent(tab)}`, undefined, "DELETE");
+    undone = await send(`judgements/${id}?tab=${encodeURIComponent(tab)}`, undefined, "DELETE");
   } catch (error) {
-    if (error.status === undefined || error.status >= 500 || error.status === 401) made.push(id);
+    const unknown = error instanceof Unreachable;
+    if (own !== undefined && (unknown || error.status >= 500 || error.status === 401)) made.push(own);
+    if (unknown) say("It is not known whether the last answer was undone: try again.");
     throw error;
   }
   allowUndo();
-  say("The last answer was undone: judge the pair again.");
+  if (undone.created === false) {
+    say("That answer was undone before, elsewhere: nothing was changed.");
+  } else if (own === undefined) {
+    say("Your last answer, which was not given in this tab, was undone: judge the pair again.");
+  } else {
+    say("The last answer was undone: judge the pair again.");
+  }
   await showNext();
   refresh();
 }
 
 async function begin() {
   find("sign-in").hidden = true;
+  say("");
   await showNext();
   refresh();
 }
@@ -191,6 +278,11 @@ history.replaceState(null, "", location.pathname);
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "INPUT") return;
   const key = event.key.toLowerCase();
+  if (event.repeat) {
+    // A key that is held is one answer: Enter on a button would click again and again.
+    if (KEYS[key] || key === "z" || event.target.closest("button")) event.preventDefault();
+    return;
+  }
   if (KEYS[key]) work(() => judge(KEYS[key]));
   else if (key === "z") work(undo);
   else return;
@@ -204,15 +296,19 @@ find("undo").addEventListener("click", () => work(undo));
 find("sign-in").addEventListener("submit", (event) => {
   event.preventDefault();
   work(async () => {
-    await send("session", { token: find("token").value });
+    await send("session", { token: find("token").value.trim() });
     find("token").value = "";
     await begin();
   });
 });
 setInterval(() => {
-  if (find("progress").hidden) return;
+  if (!find("sign-in").hidden) return;
   refresh();
-  if (pair === null) work(showNext); // others may have answered, or let a pair go
+  if (pair !== null) return;
+  work(async () => {
+    await showNext(); // others may have answered, or let a pair go
+    if (pair !== null) say("");
+  });
 }, 5000);
 
 work(async () => {

@@ -27,9 +27,11 @@ export function drawCurve(svg, caption, points) {
   add(svg, "text", { x: LEFT - 6, y: BOTTOM, "text-anchor": "end" }, "0");
   add(svg, "text", { x: RIGHT, y: BOTTOM + 16, "text-anchor": "end" }, `${most} judgements learned`);
   const [first, last] = [points[0], points[points.length - 1]];
+  const after = (point) =>
+    point.judgements === 0 ? "at the start" : `after ${point.judgements} judgements`;
   const percent = (value) => `${(100 * value).toFixed(1)} %`;
   caption.textContent =
-    `Ranking error on audit pairs, which are never learned from: ${percent(first.error)} at the start, ` +
-    `${percent(last.error)} now (95 % interval ${percent(last.low)} to ${percent(last.high)}). ` +
+    `Ranking error on audit pairs, which are never learned from: ${percent(first.error)} ${after(first)}, ` +
+    `${percent(last.error)} ${after(last)} (95 % interval ${percent(last.low)} to ${percent(last.high)}). ` +
     "It is the chance that a different pair is closer than a same pair.";
 }

@@ -12,27 +12,48 @@ function marked(parent, text, differs) {
   parent.append(differs ? element("mark", text) : document.createTextNode(text));
 }
 
+const notesOf = (side) => side.notes ?? []; // such as that only a part of it is shown
+const noted = (note) => element("p", note, "note");
+
 function showText(side) {
   const text = element("p", undefined, "text");
+  text.dir = "auto";
   for (const part of side.parts) marked(text, part.text, part.differs);
-  const shown = side.parts.reduce((sum, part) => sum + part.text.length, 0);
-  if (side.length <= shown) return [text];
-  return [text, element("p", `The first ${shown} of ${side.length} characters are shown.`)];
+  return [text, ...notesOf(side).map(noted)];
 }
 
-function showRow(side) {
-  // The roles stay where a narrow screen shows the cells below each other.
+function head(text, scope) {
+  const cell = element("th", text, undefined, scope === "col" ? "columnheader" : "rowheader");
+  cell.scope = scope;
+  cell.dir = "auto";
+  return cell;
+}
+
+// One table for both items: cells that belong together stay beside each other.
+function showRows(left, right) {
+  // The roles stay where a narrow screen shows the name of a column above its cells.
   const table = element("table", undefined, undefined, "table");
-  for (const cell of side.cells) {
+  const names = element("tr", undefined, "names", "row");
+  names.append(head("Column", "col"), head("First", "col"), head("Second", "col"));
+  table.append(names);
+  left.cells.forEach((cell, number) => {
     const row = element("tr", undefined, undefined, "row");
-    const head = element("th", cell.name, undefined, "rowheader");
-    head.scope = "row";
-    const value = element("td", undefined, undefined, "cell");
-    marked(value, cell.text || "–", cell.differs);
-    row.append(head, value);
+    row.append(head(cell.name, "row"));
+    for (const { text, differs } of [cell, right.cells[number]]) {
+      const value = element("td", undefined, undefined, "cell");
+      value.dir = "auto";
+      marked(value, text || "–", differs);
+      row.append(value);
+    }
     table.append(row);
-  }
-  return [table];
+  });
+  const both = notesOf(left).filter((note) => notesOf(right).includes(note));
+  const only = (side, which) =>
+    notesOf(side)
+      .filter((note) => !both.includes(note))
+      .map((note) => `${which}: ${note}`);
+  const notes = [...both, ...only(left, "First"), ...only(right, "Second")];
+  return [table, ...notes.map(noted)];
 }
 
 function showImage(side, which) {
@@ -42,7 +63,7 @@ function showImage(side, which) {
     image.replaceWith(element("p", "This image cannot be shown: answer “unsure”."));
   });
   image.src = `image?item=${encodeURIComponent(side.id)}`;
-  return [image];
+  return [image, ...notesOf(side).map(noted)];
 }
 
 const BRIEF = 120; // characters of an item that are announced
@@ -60,9 +81,16 @@ export function describe(pair) {
   return `Next pair. First: ${left}. Second: ${right}.`;
 }
 
-export function showPair(pair, left, right) {
-  const show = { text: showText, row: showRow, image: showImage }[pair.kind];
-  left.replaceChildren(...show(pair.left, "First"));
-  right.replaceChildren(...show(pair.right, "Second"));
-  left.scrollTop = right.scrollTop = 0;
+export function showPair(pair, { left, right, rows }) {
+  const asTable = pair.kind === "row";
+  left.hidden = right.hidden = asTable;
+  rows.hidden = !asTable;
+  if (asTable) {
+    rows.replaceChildren(...showRows(pair.left, pair.right));
+  } else {
+    const show = pair.kind === "text" ? showText : showImage;
+    left.replaceChildren(...show(pair.left, "First"));
+    right.replaceChildren(...show(pair.right, "Second"));
+  }
+  left.scrollTop = right.scrollTop = rows.scrollTop = 0;
 }
