@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from fastapi.testclient import TestClient
+from running_service import TOKENS
 
-from likewise.live import Items
+from likewise.live import Engine, Items, create_app
 from likewise.live.differences import mark_differences, shown_pair
 from likewise.live.items import MAX_SHOWN
 
@@ -74,3 +76,16 @@ def test_long_cells_are_noted():
     items = Items([[0.0], [1.0]], columns={"t": [long + "a", long + "b"], "s": ["", "y"]})
     (note,) = shown_pair(items, "0", "1")["right"]["notes"]
     assert note == "Only the first 20,000 of 20,001 characters of t are shown; the rest differs."
+
+
+def test_notes_are_in_the_answer_of_the_service(tmp_path):
+    with Engine(
+        Items(np.eye(2, 70)), str(tmp_path / "log.sqlite"), annotators=list(TOKENS)
+    ) as engine:
+        app = create_app(engine, TOKENS, hosts={"127.0.0.1:8765"})
+        with TestClient(app, base_url="http://127.0.0.1:8765") as client:
+            client.headers["Authorization"] = f"Bearer {TOKENS['ann']}"
+            pair = client.get("/next").json()
+    for side in (pair["left"], pair["right"]):
+        assert side["notes"] == ["10 of 70 columns are not shown; none of them differs."]
+        assert side["cells"][0] == {"name": "0", "text": side["cells"][0]["text"], "differs": True}

@@ -134,6 +134,7 @@ def test_bad_files(tmp_path, name, content, message):
         ("one", "'one' in row 2"),
         ("[1, 2", "'.1, 2' in row 2"),
         ('{"a": 1}', "'{.*}' in row 2"),
+        ("[1, null]", "'.1, null.' in row 2"),
         ("[1]", "1 number in row 2, but 2 in row 1"),
         (None, "an empty cell in row 2"),
     ],

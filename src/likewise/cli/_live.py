@@ -59,7 +59,7 @@ def label(
     DATA is a table (CSV, TSV, Parquet), JSON lines, an array (.npy, .npz) or a folder of images. A
     page opens in the browser; it works without a network. Judgements go to DATA.judgements.sqlite
     unless --log says otherwise, and the next start goes on from there. In a terminal, the key E
-    writes pairs, model and report to the folder DATA.export.
+    writes pairs, judgements, model and report to the folder DATA.export.
 
     \b
     Examples:

@@ -230,12 +230,12 @@ def _from_lists(column: pd.Series[Any], where: str) -> Array:
 
 
 def _numbers(value: Any) -> Array | None:
-    """Return a list of numbers as an array, None if it is none."""
+    """Return a list of finite numbers as an array, None if it is none."""
     try:
         vector = np.asarray(json.loads(value) if isinstance(value, str) else value, np.float32)
     except (TypeError, ValueError):
         return None
-    return vector if vector.ndim == 1 else None
+    return vector if vector.ndim == 1 and np.isfinite(vector).all() else None
 
 
 def _from_numbers(frame: pd.DataFrame, where: str) -> Array:

@@ -61,6 +61,18 @@ class Events(BaseModel):
     last: int
 
 
+class ShownItem(BaseModel):
+    """What is shown of an item: `parts` of a text or `cells` of a row, with differences marked.
+
+    Where something is not shown or not compared, `notes` say so in sentences.
+    """
+
+    model_config = ConfigDict(extra="allow")
+    id: str
+    kind: Literal["row", "text", "image"]
+    notes: list[str] | None = None
+
+
 class NextPair(BaseModel):
     """The pair to judge. Scores are not shown.
 
@@ -69,8 +81,8 @@ class NextPair(BaseModel):
 
     done: StrictBool
     kind: Literal["row", "text", "image"] | None = None
-    left: dict[str, Any] | None = None
-    right: dict[str, Any] | None = None
+    left: ShownItem | None = None
+    right: ShownItem | None = None
 
 
 class PairsIn(BaseModel):
