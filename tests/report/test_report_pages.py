@@ -125,6 +125,15 @@ def test_theme_sorting_and_keyboard(running, folder):
     visit.close()
 
 
+def test_a_table_that_scrolls_says_so(running, folder):
+    for width, shown in ((390, True), (1200, False)):
+        visit = opened(running, folder, "labels", width=width)
+        assert visit.page.is_visible(".swipe") == shown
+        visit.page.emulate_media(media="print")
+        assert not visit.page.is_visible(".swipe")
+        visit.close()
+
+
 def test_paper_is_light_and_has_all_figures(running, folder):
     visit = opened(running, folder, "labels", scheme="dark")
     page = visit.page

@@ -22,6 +22,7 @@ from likewise.plotting._feature_weights import feature_shares
 from likewise.plotting._spectrum import metric_eigenvalues
 from likewise.report._findings import findings
 from likewise.report._held_out import HeldOut
+from likewise.report._held_out_errors import held_out_errors
 from likewise.report._items import Items
 from likewise.report._learning import learning, n_learning_steps
 from likewise.report._verification import verification
@@ -78,7 +79,7 @@ def gather_evidence(
     euclidean = Euclidean().fit(held.X[held.fit_rows[:1]])
     metrics = {BEFORE: euclidean} | ({} if shown == BEFORE else {shown: metric})
     step("embedding")
-    sections: dict[str, Any] = {"embedding": _embeddings(held, metrics)}
+    sections: dict[str, Any] = {"embedding": _embeddings(held, metrics, items)}
     step("pairs of held-out rows")
     sections["verification"], distances = verification(held, metrics, random_state)
     step("neighbours")
@@ -141,7 +142,7 @@ def _without_repeats(found: list[dict[str, str]]) -> list[dict[str, str]]:
     return list({finding["text"]: finding for finding in found}.values())
 
 
-def _embeddings(held: HeldOut, metrics: dict[str, Any]) -> dict[str, Any]:
+def _embeddings(held: HeldOut, metrics: dict[str, Any], items: Items) -> dict[str, Any]:
     rows = held.X[held.test_rows]
     found = {}
     for name, metric in metrics.items():
@@ -153,6 +154,7 @@ def _embeddings(held: HeldOut, metrics: dict[str, Any]) -> dict[str, Any]:
     return {
         "metrics": found,
         "rows": held.test_rows.tolist(),
+        "ids": None if items.ids is None else [items.ids[row] for row in held.test_rows],
         "codes": None if held.codes is None else held.codes[held.test_rows].tolist(),
         "classes": None if held.classes is None else [str(label) for label in held.classes],
     }
@@ -165,15 +167,16 @@ def _rounded(points: FloatArray) -> list[list[float]]:
     return np.asarray(points.round(decimals)).tolist()  # type: ignore[no-any-return]
 
 
-def _errors(held: HeldOut, changes: NeighborChanges) -> dict[str, float]:
+def _errors(held: HeldOut, changes: NeighborChanges) -> dict[str, Any]:
     """Return the errors of the neighbours' vote on the test rows that are shown."""
     assert held.codes is not None
     codes, truth = held.codes[held.fit_rows], held.codes[held.voted_rows]
     n_classes = int(held.codes.max()) + 1
-    return {
-        when: float((vote(codes[index], n_classes)[0] != truth).mean())
-        for when, index in (("before", changes.before), ("after", changes.after))
-    }
+    before, after = (
+        vote(codes[index], n_classes)[0] != truth for index in (changes.before, changes.after)
+    )
+    groups = None if held.groups is None else held.groups[held.voted_rows]
+    return held_out_errors(before, after, groups)
 
 
 def _changed_neighbors(held: HeldOut, changes: NeighborChanges, items: Items) -> dict[str, Any]:

@@ -11,12 +11,14 @@ from markupsafe import Markup, escape
 
 from likewise.plotting import det, learning_curve, roc
 from likewise.plotting._convergence import Record, draw_convergence
+from likewise.plotting._curves import BAND_ALPHA
 from likewise.plotting._embedding import Projection, draw_embedding
 from likewise.plotting._feature_weights import draw_feature_weights, largest_shares
 from likewise.plotting._neighbors_changed import draw_neighbors_changed
 from likewise.plotting._pair_histogram import PairHistogram, draw_pair_histogram
 from likewise.plotting._spectrum import draw_spectrum
 from likewise.report._curves import curves_of
+from likewise.report._names import short_names
 from likewise.report._svg import svg_style, to_svg
 
 if TYPE_CHECKING:
@@ -75,13 +77,14 @@ def embedding_figures(found: dict[str, Any]) -> list[FigureOnPage]:
     n_rows = len(found["rows"])
     codes = np.array(found["codes"] if labelled else [0] * n_rows, dtype=np.int64)
     classes = np.array(found["classes"] if labelled else [""], dtype=object)
+    legend = np.array(short_names(classes.tolist()), dtype=object)
     figures = []
     for number, (name, one) in enumerate(found["metrics"].items()):
         points = np.array(one["points"], dtype=np.float64).reshape(n_rows, 2)
         projected = Projection(points, one["variance_share"])
 
         def draw(ax: Axes, projected: Projection = projected) -> None:
-            draw_embedding(ax, projected, codes, classes, rasterized=n_rows > MAX_SVG_POINTS)
+            draw_embedding(ax, projected, codes, legend, rasterized=n_rows > MAX_SVG_POINTS)
             ax.set_title("")
 
         share = f"{one['variance_share']:.0%} of the variance"
@@ -92,20 +95,23 @@ def embedding_figures(found: dict[str, Any]) -> list[FigureOnPage]:
                 f"{n_rows} held-out rows under {name}; the plane shows {share}.",
                 f"Scatter plot of {n_rows} held-out rows under {name}.",
                 draw,
-                _points_table(found["rows"], codes, classes, points, labelled),
+                _points_table(found, codes, classes, points),
                 height=3.5,
             )
         )
     return figures
 
 
-def _points_table(rows: list[int], codes: Any, classes: Any, points: Any, labelled: bool) -> Table:
+def _points_table(found: dict[str, Any], codes: Any, classes: Any, points: Any) -> Table:
+    ids, labelled = found.get("ids"), found["codes"] is not None
+    rows = found["rows"] if ids is None else ids
     if len(rows) <= MAX_SVG_POINTS:
         cells = [
             [str(row), *([str(classes[code])] if labelled else []), f"{x:.4g}", f"{y:.4g}"]
             for row, code, (x, y) in zip(rows, codes.tolist(), points.tolist(), strict=True)
         ]
-        return Table(["row", *(["class"] if labelled else []), "first", "second"], cells)
+        called = "row" if ids is None else "id"
+        return Table([called, *(["class"] if labelled else []), "first", "second"], cells)
     cells = []
     for code in np.unique(codes).tolist():
         own = points[codes == code]
@@ -216,29 +222,22 @@ def learning_figure(found: dict[str, Any]) -> FigureOnPage:
         name: [float(np.mean(values)) for values in errors]
         for name, errors in found["errors"].items()
     }
-    spreads = {
-        name: [float(np.std(values)) for values in errors]
-        for name, errors in found["errors"].items()
-    }
     n_draws = found["n_draws"]
-    # All draws of the whole data are the same: its one value is repeated.
-    drawn = {
-        name: [list(values) * (n_draws // len(values)) for values in errors]
-        for name, errors in reversed(found["errors"].items())
-    }
     ends = ", ".join(f"{name} {100 * values[-1]:.2f}%" for name, values in means.items())
     rows = [
-        [str(size), *(f"{means[name][i]:.2%} ± {spreads[name][i]:.2%}" for name in means)]
+        [str(size), *(_with_spread(errors[i]) for errors in found["errors"].values())]
         for i, size in enumerate(found["sizes"])
     ]
-    draws = "one draw" if n_draws == 1 else f"mean and standard deviation of {n_draws} draws"
+    draws = (
+        "one draw" if n_draws == 1 else f"mean and standard deviation (the band) of {n_draws} draws"
+    )
     return draw_figure(
         "learning",
         "Learning curve",
         f"{found['measure']} on {found['n_tested']} held-out {_tested(found)}; {draws} of each "
-        f"size. With all: {ends}.",
+        f"smaller size. With all: {ends}.",
         f"Learning curve of {found['measure']}. With all training data: {ends}.",
-        lambda ax: _draw_learning(ax, found, drawn),
+        lambda ax: _draw_learning(ax, found, means),
         Table([found["unit"], *means], rows),
     )
 
@@ -247,8 +246,23 @@ def _tested(found: dict[str, Any]) -> str:
     return "rows" if found["unit"] == "training rows" else "pairs"
 
 
-def _draw_learning(ax: Axes, found: dict[str, Any], drawn: dict[str, Any]) -> None:
+def _with_spread(values: Sequence[float]) -> str:
+    spread = f" ± {np.std(values):.2%}" if len(values) > 1 else ""
+    return f"{np.mean(values):.2%}{spread}"
+
+
+def _draw_learning(ax: Axes, found: dict[str, Any], means: dict[str, list[float]]) -> None:
+    drawn = dict(reversed(means.items()))
     learning_curve(found["sizes"], drawn, xlabel=found["unit"], ylabel=found["measure"], ax=ax)
+    for name, line in zip(drawn, ax.lines, strict=True):
+        several = [i for i, values in enumerate(found["errors"][name]) if len(values) > 1]
+        sizes = np.array(found["sizes"])[several]
+        mean = np.array(means[name])[several]
+        spread = np.array([np.std(found["errors"][name][i]) for i in several])
+        low, high = np.maximum(mean - spread, 0), mean + spread
+        if several:
+            ax.fill_between(sizes, low, high, color=line.get_color(), alpha=BAND_ALPHA, linewidth=0)
+            ax.set_ylim(top=max(ax.get_ylim()[1], 1.05 * high.max()))
     ax.yaxis.set_major_formatter("{x:.1%}")
 
 
@@ -310,6 +324,11 @@ def features_figure(found: dict[str, Any]) -> FigureOnPage:
     shown = largest_shares(shares, names, _MAX_FEATURES)
     order = np.argsort(-np.abs(shares), kind="stable")
     limit = order[:1000]
+    titles = list(names)
+    for place, title in zip(
+        order, short_names([names[i] for i in order[:_MAX_FEATURES]]), strict=False
+    ):
+        titles[place] = title
     first = ", ".join(f"{name} {share:.1%}" for name, share in shown[:3])
     rest = ""
     if len(shown) > _MAX_FEATURES:
@@ -320,7 +339,7 @@ def features_figure(found: dict[str, Any]) -> FigureOnPage:
         "Features",
         f"Shares of the mean squared distance of two held-out rows; the largest: {first}.{rest}",
         f"Bars of the features' shares of the squared distance. The largest: {first}.",
-        lambda ax: draw_feature_weights(ax, shares, names, _MAX_FEATURES, others=False),
+        lambda ax: draw_feature_weights(ax, shares, titles, _MAX_FEATURES, others=False),
         Table(
             ["feature", "share"],
             [[names[i], f"{shares[i]:.3%}".replace("-", "−")] for i in limit.tolist()],

@@ -13,6 +13,7 @@ from likewise._runtime.validation import pluralize
 from likewise.evaluation import leave_one_out_error
 from likewise.evaluation._leaking_columns import describe_leaks, leaking_columns
 from likewise.report._held_out import HeldOut
+from likewise.report._held_out_errors import within_chance
 
 _MAX_ROWS = 2000
 _RELEVANT_GAP = 0.05
@@ -27,7 +28,7 @@ def findings(
     shown: str,
     metric: Any,
     shares: FloatArray | None,
-    errors: dict[str, float] | None,
+    errors: dict[str, Any] | None,
     n_neighbors: int,
 ) -> list[dict[str, str]]:
     """Return warnings, each with a kind and a sentence.
@@ -108,7 +109,7 @@ def _leaking_features(held: HeldOut, raw: Array, names: Sequence[str]) -> list[d
 
 
 def _overfit(
-    held: HeldOut, metric: Any, shown: str, errors: dict[str, float], n_neighbors: int
+    held: HeldOut, metric: Any, shown: str, errors: dict[str, Any], n_neighbors: int
 ) -> list[dict[str, str]]:
     """Compare the error on rows of the fit, each left out in turn, with that on test rows."""
     assert held.codes is not None
@@ -130,7 +131,7 @@ def _overfit(
                 f"out of its neighbours), but {after:.1%} on held-out rows.",
             }
         )
-    if after > errors["before"]:
+    if after > errors["before"] and not within_chance(errors):
         found.append(
             {
                 "kind": "worse",

@@ -29,6 +29,8 @@ class Items:
         What each row is, in words.
     image_shape : tuple of two int or None
         Height and width of the pictures that the rows are.
+    ids : sequence or None
+        What the rows are called; by default they are numbers.
     """
 
     def __init__(
@@ -37,18 +39,21 @@ class Items:
         labels: Array | None,
         texts: Sequence[str] | None,
         image_shape: tuple[int, int] | None,
+        ids: Sequence[Any] | None = None,
     ) -> None:
         self.X, self.labels = X, labels
-        self.texts = _check_texts(texts, len(X))
+        self.texts = _check_length(texts, "texts", len(X))
+        self.ids = _check_length(ids, "ids", len(X))
         self.image_shape = _check_shape(image_shape, X.shape[1])
         self._range = (0.0, 1.0)
         if self.image_shape is not None:
             self._range = (float(X.min()), float(X.max()))
 
     def describe(self, row: int) -> dict[str, Any]:
-        """Return number, class, text and picture of a row; None for what there is not."""
+        """Return number, id, class, text and picture of a row; None for what there is not."""
         return {
             "row": int(row),
+            "id": None if self.ids is None else _short(self.ids[row]),
             "label": None if self.labels is None else str(self.labels[row]),
             "text": None if self.texts is None else _short(self.texts[row]),
             "image": None if self.image_shape is None else self._picture(row),
@@ -75,13 +80,14 @@ def _short(text: str) -> str:
     return line if len(line) <= _MAX_TEXT else f"{line[: _MAX_TEXT - 1]}…"
 
 
-def _check_texts(texts: Sequence[str] | None, n_rows: int) -> list[str] | None:
-    if texts is None:
+def _check_length(given: Sequence[Any] | None, name: str, n_rows: int) -> list[str] | None:
+    if given is None:
         return None
-    listed = [str(text) for text in texts]
-    if isinstance(texts, str) or len(listed) != n_rows:
+    listed = [str(one) for one in given]
+    if isinstance(given, str) or len(listed) != n_rows:
         raise ValueError(
-            f"texts has {len(listed)} entries, but there must be one for each of the {n_rows} rows."
+            f"{name} has {len(listed)} entries, but there must be one for each of the {n_rows} "
+            "rows."
         )
     return listed
 

@@ -19,6 +19,7 @@ from likewise.report._figures import (
     neighbors_figure,
     spectrum_figure,
 )
+from likewise.report._held_out_errors import within_chance
 
 _TAGS = {
     "use": "A METRIC TO USE",
@@ -185,6 +186,21 @@ def _metric_section(summary: dict[str, Any]) -> Section:
     return Section("metric", "The metric itself", paragraphs, figures)
 
 
+def _trust(errors: dict[str, Any]) -> str:
+    """Return the intervals of the two errors, and whether their difference may be chance."""
+    if "p_value" not in errors:  # of a summary that was stored by an older version
+        return ""
+    (low, high), (low_after, high_after) = errors["before_interval"], errors["after_interval"]
+    bounds = (
+        f"; {errors['confidence']:.0%} intervals {low:.0%} to {high:.0%} and {low_after:.0%} to "
+        f"{high_after:.0%}"
+    )
+    same = errors["before"] == errors["after"]
+    if same or not within_chance(errors):
+        return bounds
+    return f"{bounds}: the difference may be chance, and the answer rests on all rows"
+
+
 def facts_of(summary: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the numbers that stand below the answer."""
     data, shown = summary["data"], summary["shown"]["name"]
@@ -199,7 +215,8 @@ def facts_of(summary: dict[str, Any]) -> list[tuple[str, str]]:
         errors = summary["errors"]
         number = f"{errors['before']:.1%} → {errors['after']:.1%}"
         n_rows = f"{summary['neighbors']['n_rows']:,}"
-        facts.append((number, f"error on {n_rows} held-out rows, Euclidean → {shown}"))
+        words = f"error on {n_rows} held-out rows, Euclidean → {shown}{_trust(errors)}"
+        facts.append((number, words))
     if "missing" not in summary["verification"]:
         eers = [one["eer"] for one in summary["verification"]["metrics"].values()]
         number = " → ".join(f"{eer:.1%}" for eer in eers)

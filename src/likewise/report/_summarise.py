@@ -42,6 +42,7 @@ def summarise(
     standardize: bool = True,
     feature_names: Sequence[str] | None = None,
     class_names: Sequence[str] | None = None,
+    ids: Sequence[Any] | None = None,
     texts: Sequence[str] | None = None,
     image_shape: tuple[int, int] | None = None,
     remarks: Sequence[str] = (),
@@ -74,6 +75,8 @@ def summarise(
         As for `compare`; without a `comparison` only.
     class_names : sequence of str, optional
         Names of the labels 0, 1, …, where labels are such numbers.
+    ids : sequence, optional
+        What each row is called; by default rows are numbers.
     texts : sequence of str, optional
         What each row is, in words; shown for rows whose neighbours change.
     image_shape : tuple of two int, optional
@@ -108,7 +111,7 @@ def summarise(
     if of_pairs == (y is not None) or of_pairs != (same is not None):
         raise ValueError("either y or both pairs and same are needed, and not all of them.")
     labels = None if y is None else _named(np.asarray(y), class_names)
-    items = Items(rows, labels, texts, image_shape)
+    items = Items(rows, labels, texts, image_shape, ids)
     if comparison is None:
         comparison = _compare(
             *(rows, y, pairs, same, groups, methods, n_neighbors, n_repeats, standardize),

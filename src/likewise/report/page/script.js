@@ -34,3 +34,8 @@ for (const table of document.querySelectorAll("table.sortable")) {
     });
   });
 }
+const hint = document.querySelector(".swipe");
+const wide = hint.nextElementSibling;
+const showHint = () => { hint.hidden = wide.scrollWidth <= wide.clientWidth; };
+window.addEventListener("resize", showHint);
+showHint();
