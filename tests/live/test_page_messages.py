@@ -97,6 +97,8 @@ def test_a_key_that_is_held_is_one_answer(chromium, label):
 def test_undo_says_where_the_answer_was_given(chromium, label):
     url, client = label
     first, second = open_page(chromium, url), open_page(chromium, url)
+    first.keyboard.press("z")
+    expect(first.locator("#message")).to_have_text("There is no answer to undo.")
     second.keyboard.press("s")
     count(second, 1)
     expect(first.locator("#undo")).to_be_enabled(timeout=30_000)

@@ -242,7 +242,7 @@ async function judge(answer) {
 async function undo() {
   const own = made.pop();
   const id = own ?? (await ask("progress")).latest;
-  if (id === null) return;
+  if (id === null) return say("There is no answer to undo.");
   let undone;
   try {
     undone = await send(`judgements/${id}?tab=${encodeURIComponent(tab)}`, undefined, "DELETE");
