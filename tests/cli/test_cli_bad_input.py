@@ -113,7 +113,7 @@ def test_bad_models(folder, command, content, sentence):
         ("left,right\n0,x\n", "must hold row numbers, found '?0?'?|found 'x'"),
         ("left,right\n", "is empty: it has no pairs"),
         ("a,b\n0,1\n", "must have the columns left and right, found a, b"),
-        ("left,right\n0,0\n", "names row 0 twice"),
+        ("left,right\n0,0\n", "line 2 of 'bad.csv' pairs 0 with itself"),
         ("left,right,same\n0,1,maybe\n", "must hold true/false"),
         (f"left,right,same\n0,1,{HOSTILE}\n", r"\\x1b\[31mred"),
     ],

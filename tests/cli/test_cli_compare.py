@@ -70,7 +70,10 @@ def test_options_reach_the_comparison(tmp_path):
     assert (written["standardized"], written["random_state"]) == (False, 7)
     assert [row["name"] for row in written["rows"]] == ["FDA", "Euclidean"]
     assert f"{written['rows'][0]['error']:.2%}" == rows_of(result)["FDA"][0]
-    assert result.stdout.splitlines()[-1] == written["verdict"]
+    verdict, fitting = result.stdout.splitlines()[-2:]
+    assert verdict == written["verdict"]
+    assert fitting == "To fit Euclidean: likewise fit iris --raw --method Euclidean"
+    assert written["fit"] == "likewise fit iris --raw --method Euclidean"
     assert [item.name for item in tmp_path.iterdir()] == ["result.json"]
 
 
@@ -250,7 +253,7 @@ def test_offline(monkeypatch, tmp_path):
 @pytest.mark.usefixtures("compared_before")
 def test_a_long_verdict_is_one_line_where_there_is_no_terminal():
     result = run("iris")
-    assert len(result.stdout.splitlines()[-1]) > 80
+    assert len(result.stdout.splitlines()[-2]) > 80
 
 
 @pytest.mark.usefixtures("compared_before")
@@ -261,8 +264,9 @@ def test_narrow_terminals_still_show_every_number(monkeypatch, tmp_path, width):
     assert result.exit_code == 0
     written = json.loads((tmp_path / "result.json").read_text())
     *notes, verdict = [*written["notes"], written["verdict"]]
-    lines = result.stdout.splitlines()
+    *lines, fitting = result.stdout.splitlines()
     shown, said = lines[: -len(notes) - 1], lines[-len(notes) - 1 :]
+    assert fitting.endswith(written["fit"])
     assert max(map(len, shown)) <= width
     assert said == [*notes, verdict]
     for row in written["rows"]:

@@ -13,7 +13,7 @@ from cli_runner import invoke
 
 import likewise as lw
 from likewise.constraints import random_pairs
-from likewise.datasets import load, read_columns
+from likewise.datasets import load, read_columns, read_pairs
 from likewise.tables import TableModel, judge_pairs, map_table, nearest_rows
 
 WINE = load("wine")
@@ -87,10 +87,13 @@ def test_the_raw_table_is_accepted_again(folder):
     judged = judge_pairs(model, raw, PAIRS)
     for pairs in ("asked.csv", "pairs.csv"):
         shown = table(invoke(*command, "--pairs", folder / pairs))
-        assert list(shown) == ["left", "right", "distance", "same", "probability"]
+        judgement = ["same"] * (pairs == "pairs.csv")
+        assert list(shown) == ["left", "right", *judgement, "distance", "decision", "probability"]
         assert shown["left"].tolist() == [f"w{i}" for i in PAIRS[:, 0]]
         np.testing.assert_array_equal(shown["distance"], judged.distance)
-        np.testing.assert_array_equal(shown["same"], judged.same)
+        np.testing.assert_array_equal(shown["decision"], judged.same)
+        if judgement:
+            np.testing.assert_array_equal(shown["same"], SAME)
         np.testing.assert_array_equal(shown["probability"], judged.probability)
     shown = table(
         invoke("neighbors", folder / "judge.safetensors", folder / "wine.csv", "--id", "sku")
@@ -158,11 +161,14 @@ def test_error_rates_where_the_truth_is_known(folder, tmp_path):
         *arguments, "--pairs", folder / "pairs.csv", "--output", output, "--json", tmp_path / "j"
     )
     shown, written = pd.read_csv(output), json.loads((tmp_path / "j").read_text())
-    assert written["FMR"] == pytest.approx(shown["same"][~SAME].mean(), abs=1e-6)
-    assert written["FNMR"] == pytest.approx(1 - shown["same"][SAME].mean(), abs=1e-6)
+    assert written["FMR"] == pytest.approx(shown["decision"][~SAME].mean(), abs=1e-6)
+    assert written["FNMR"] == pytest.approx(1 - shown["decision"][SAME].mean(), abs=1e-6)
     assert f"FNMR {written['FNMR']}" in " ".join(result.stdout.split())
-    words = table(invoke(*arguments, "--pairs", folder / "asked.csv", "--unsure"))["same"]
+    words = table(invoke(*arguments, "--pairs", folder / "asked.csv", "--unsure"))["decision"]
     assert set(words) <= {"same", "different", "unsure"}
+    # Given back as judged pairs, the file holds the judgements, and not the decisions.
+    ids = [f"w{i}" for i in range(178)]
+    np.testing.assert_array_equal(read_pairs(output, 178, ids)[1], SAME)
 
 
 def test_queries_of_another_table(folder, tmp_path):
@@ -272,6 +278,60 @@ def test_groups_are_subjects(folder, tmp_path):
     assert "who" not in lw.load(output).feature_names_in_
 
 
+def test_labels_as_groups(tmp_path):
+    """What the promise advises can be done: a threshold for new classes."""
+    y = np.repeat(np.arange(40), 8)
+    X = np.random.default_rng(0).normal(size=(320, 3)) + np.random.default_rng(1).normal(
+        scale=6, size=(40, 3)
+    ).repeat(8, axis=0)
+    frame = pd.DataFrame(X, columns=list("abc")).assign(brand=y, **{"my label": y})
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    data, output = tmp_path / "new.csv", ["--output", tmp_path / "m.safetensors"]
+    common = ["--method", "RCA", "--target", "fmr<=0.1", *output]
+    given = ["--label", "my label", "--drop", "brand"]
+    result = invoke("fit", data, *given, *common)
+    assert result.exit_code == 0, result.output
+    said = " ".join(result.stdout.split())
+    assert "fit with --groups 'my label' for new classes" in said
+    result = invoke("fit", data, *given, "--groups", "my label", *common)
+    assert result.exit_code == 0, result.output
+    assert "new classes" not in result.stdout
+    assert lw.load(tmp_path / "m.safetensors").feature_names_in_.tolist() == list("abc")
+    assert "--groups 'brand' are the labels, but rows of one class" in complaint(
+        "compare", data, "--label", "brand", "--groups", "brand"
+    )
+    result = invoke("fit", "iris", *common)
+    assert "--groups" not in result.stdout
+    assert "groups=y" not in result.stdout
+
+
+def test_verify_without_a_threshold(folder, tmp_path):
+    model = tmp_path / "m.safetensors"
+    result = invoke("fit", folder / "wine.csv", *FIT, "--method", "RCA", "--output", model)
+    assert result.exit_code == 0, result.output
+    command = ["verify", model, folder / "wine.csv", "--id", "sku"]
+    judged = [*command, "--pairs", folder / "pairs.csv"]
+    result = invoke(*judged, "--json", tmp_path / "v.json")
+    written = json.loads((tmp_path / "v.json").read_text())
+    shown = table(invoke(*judged))
+    assert list(shown) == ["left", "right", "same", "distance"]
+    curve = lw.statistics.verification_curve(shown["distance"], SAME)
+    assert written["AUC"] == pytest.approx(curve.auc, abs=1e-6)
+    assert written["EER"] == pytest.approx(curve.eer, abs=1e-6)
+    assert f"EER {written['EER']}, threshold none: fit with --target" in invoke(*judged).stderr
+    assert invoke(*command, "--pairs", folder / "asked.csv").stderr == ""
+    for option in (["--unsure"], ["--prevalence", "0.1"]):
+        assert "fit with --target" in complaint(*judged, *option)
+
+
+def test_columns_that_options_take(folder):
+    model, data = folder / "judge.safetensors", folder / "wine.csv"
+    for option in ("--id", "--drop"):
+        assert f"{option} takes the column 'hue' of" in complaint(
+            "transform", model, data, option, "hue"
+        )
+
+
 def test_a_model_saved_from_python(folder, tmp_path):
     frame = pd.read_csv(folder / "wine.csv", sep=";", decimal=",")
     model = lw.RCA().fit(frame[["c0", "c5"]], WINE.y)
@@ -365,7 +425,7 @@ def test_bad_fits(folder, tmp_path, arguments, sentence, monkeypatch):
                 "--prevalence",
                 "2",
             ],
-            "prevalence=2.0 is not allowed",
+            "'--prevalence': 2.0 is not in the range 0<x<1",
         ),
         (["neighbors", "judge.safetensors", "wine.csv", "--k", "0"], "n_neighbors=0"),
         (["neighbors", "judge.safetensors", "wine.csv", "--k", "178"], "only 177 other rows"),

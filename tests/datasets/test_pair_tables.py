@@ -53,6 +53,7 @@ def test_ids_are_numbers_or_text(tmp_path):
         ("left,right,same\n0,1,maybe\n", None, "must hold true/false.* found 'maybe' in row 1"),
         ("left,right,same\na,x,1\ny,b,0\ny,b,0\n", ["a", "b", "c"], "and 'right' .* 2 ids .* x, y"),
         ("left,right,same\na,b,1\ny,b,0\ny,b,0\n", ["a", "b", "c"], "column 'left' .* 1 id .*: y"),
+        ("left,right,same\na,b,1\nc,c,0\n", ["a", "b", "c"], "line 3 of .* pairs 'c' with itself"),
         ("left,right,same\na,b,1\n", ["a", "b", "b"], "two items have the id 'b'"),
     ],
 )

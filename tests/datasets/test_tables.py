@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from likewise.datasets import read_columns, read_table
+from likewise.datasets import read_columns, read_pairs, read_table
 
 FRAME = pd.DataFrame({"height": [1.5, 2.5], "width": [1, 2], "species": ["cat", "dog"]})
 
@@ -324,7 +324,6 @@ def test_groups_and_columns_that_are_dropped(tmp_path, suffix):
         ({"groups": "zzz"}, "has no column 'zzz': a, b, kind, who"),
         ({"drop": ["kind"]}, "column 'kind' of .* cannot be both dropped and used"),
         ({"groups": "who", "drop": ["who"]}, "column 'who' of .* cannot be both dropped and used"),
-        ({"groups": "kind"}, "column 'kind' of .* cannot be both label and groups"),
         ({"groups": "who"}, "group column 'who' of .* has 1 empty cell, the first in row 2"),
     ],
 )
@@ -333,3 +332,19 @@ def test_bad_columns(tmp_path, options, sentence):
     path.write_text("a,b,kind,who\n1,2,x,p\n3,4,y,\n")
     with pytest.raises(ValueError, match=sentence):
         read_table(path, "kind", **options)
+    # A threshold for new classes splits classes as a whole.
+    assert read_table(path, "kind", groups="kind", drop=["who"]).groups.tolist() == ["x", "y"]
+
+
+@pytest.mark.parametrize("separator", ["^", " ", ":"])
+def test_separators_that_are_not_known(tmp_path, separator):
+    path = tmp_path / "table.csv"
+    path.write_text("a,b,y\n1,2,x\n3,4,z\n".replace(",", separator))
+    sentence = "a single column: cells are separated by a comma, a semicolon, a tab or a bar"
+    with pytest.raises(ValueError, match=sentence):
+        read_table(path, "y")
+    with pytest.raises(ValueError, match=sentence):
+        read_table(path)
+    path.write_text("left,right\n0,1\n".replace(",", separator))
+    with pytest.raises(ValueError, match=sentence):
+        read_pairs(path, 3, judged=False)

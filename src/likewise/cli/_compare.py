@@ -16,7 +16,15 @@ from likewise._runtime.progress import overall_progress
 from likewise.base import Estimate
 from likewise.cli import _options as option
 from likewise.cli._data import Data
-from likewise.cli._output import check_outputs, print_comparison, print_note, show, show_estimate
+from likewise.cli._output import (
+    check_outputs,
+    print_comparison,
+    print_lines,
+    print_note,
+    show,
+    show_estimate,
+)
+from likewise.cli._repeat import fit_command
 from likewise.cli._table import Table, table_options
 from likewise.datasets._download import cache_folder
 
@@ -91,8 +99,16 @@ def compare(
     with overall_progress("comparing", after=0.5, nested=False) as work:
         options["progress"] = work.move
         comparison = _compare(problem, named, options, k, json_file)
+    fitting = fit_command(table, comparison, seed)
     result = {"data": problem.found.name, **comparison.to_dict()}
-    show(json_file, result, lambda: print_comparison(comparison))
+    result["fit"] = None if fitting is None else fitting[1]
+
+    def print_it() -> None:
+        print_comparison(comparison)
+        if fitting is not None:
+            print_lines("To fit {}: {}".format(*fitting))
+
+    show(json_file, result, print_it)
     if report_file is not None:
         _report(report_file, table, problem, comparison)
 

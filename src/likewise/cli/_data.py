@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -17,16 +18,22 @@ from likewise._runtime.progress import overall_progress
 from likewise._runtime.text import quote
 from likewise.datasets import Dataset, RawTable, load, names, read_columns, read_pairs
 from likewise.datasets._columns import numeric_column
+from likewise.datasets._text_tables import separator_hint
 from likewise.tables import TableModel
 
 
 class Data(NamedTuple):
-    """A table, its name, the data set that it is, if any, and what was warned of in reading it."""
+    """A table and its name.
+
+    Also the data set that it is, if any, what was warned of in reading it, and the columns that are
+    no features, with the option that says so.
+    """
 
     name: str
     table: RawTable
     dataset: Dataset | None
     remarks: tuple[str, ...] = ()
+    taken: Mapping[str, str] = MappingProxyType({})
 
 
 def read_data(
@@ -81,7 +88,11 @@ def _read_file(name: str, file: Path | BinaryIO, columns: dict[str, Any]) -> Dat
         table = read_columns(file, **columns)
     for entry in caught:
         warnings.warn(entry.message, stacklevel=2)
-    return Data(name, table, None, tuple(str(entry.message) for entry in caught))
+    remarks = tuple(str(entry.message) for entry in caught)
+    taken = dict.fromkeys(columns["drop"], "--drop")
+    options = {"label": "--label", "groups": "--groups", "ids": "--id"}
+    taken |= {columns[key]: option for key, option in options.items() if columns[key] is not None}
+    return Data(name, table, None, remarks, taken)
 
 
 def table_of(dataset: Dataset) -> RawTable:
@@ -110,15 +121,22 @@ def read_model(path: Path, data: Data) -> tuple[Any, Any]:
     that it was fitted with, or all of them.
     """
     model = load_model(path)
-    if isinstance(model, TableModel):
-        return model, data.table
     columns = data.table.columns
     wanted = [str(name) for name in getattr(model, "feature_names_in_", columns)]
-    if missing := [name for name in wanted if name not in columns]:
+    missing = [name for name in wanted if name not in columns]
+    if taken := [name for name in missing if name in data.taken]:
+        option = data.taken[taken[0]]
+        raise ValueError(
+            f"{option} takes the column {quote(taken[0])} of {data.table.where}, but the model was "
+            f"fitted with it as a feature: leave {option} out, or name another column."
+        )
+    if missing:
         raise ValueError(
             f"{data.table.where} has no column {quote(missing[0])}, which the model was fitted "
-            "with."
+            f"with{separator_hint(list(columns))}."
         )
+    if isinstance(model, TableModel):
+        return model, data.table
     return model, vectors_of(data.table, wanted)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 from importlib.metadata import version
 from typing import Any
 
@@ -14,6 +15,7 @@ from likewise import _loops
 from likewise._runtime.arrays import Array
 from likewise._runtime.text import MAX_QUOTED, list_some, printable
 from likewise.datasets import Dataset, RawTable, names
+from likewise.pair_classifier._estimator import NEW_CLASSES
 
 _SHOWN_CLASSES = 20
 
@@ -36,6 +38,14 @@ def describe_installation() -> dict[str, Any]:
         "data here": ", ".join(names(local=True)),
         "to download": ", ".join(sorted(set(names()) - set(names(local=True)))),
     }
+
+
+def promise_text(promise: str, label: str | None = None, of_dataset: bool = False) -> str:
+    """Return the promise of a PairClassifier with its advice in words of the command line."""
+    if of_dataset:  # which has no column to be named
+        return promise.replace(f"; {NEW_CLASSES}", "")
+    column = "and the column of the labels" if label is None else shlex.quote(label)
+    return promise.replace(NEW_CLASSES, f"fit with --groups {column} for new classes")
 
 
 def _data_folder() -> str:

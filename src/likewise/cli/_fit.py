@@ -13,6 +13,7 @@ from likewise._runtime.progress import overall_progress
 from likewise._runtime.validation import pluralize
 from likewise.base import time_limit as limited_time
 from likewise.cli import _options as option
+from likewise.cli._describe import promise_text
 from likewise.cli._output import check_model_output, print_facts, show, show_estimate
 from likewise.cli._table import Table, table_options
 from likewise.methods import METHODS, make_learner
@@ -74,7 +75,8 @@ def fit(
     if table.groups is not None and target is None:
         raise ValueError("--groups needs --target: subjects are split for the threshold only")
     # None: there may be a column of labels.
-    found = table.read(labelled=learner.__sklearn_tags__().target_tags.required or None)
+    required = learner.__sklearn_tags__().target_tags.required or None
+    found = table.read(labelled=required, grouped_by_label=True)
     judged = table.judged_pairs(found)
     model = TableModel(learner, encode=table.encode, impute=table.impute, standardize=not table.raw)
     options = {} if found.table.groups is None else {"groups": found.table.groups}
@@ -94,11 +96,15 @@ def fit(
             model.fit(found.table, found.table.y, **options)
     model.save(output)
     facts = describe_fit(model, time.perf_counter() - start) | {"written": str(output)}
+    if "promise" in facts:
+        facts["promise"] = promise_text(facts["promise"], table.label, found.dataset is not None)
     show(json_file, facts, lambda: print_facts(facts))
 
 
 def learner_for(method: str, settings: dict[str, str], target: str | None, seed: int) -> Any:
     """Return the method, or a PairClassifier of it; each gets the settings that it has."""
+    if method.lower() == "cosine":
+        return _cosine_judge(settings, target)
     metric = make_learner(method)
     if "random_state" in metric.get_params(deep=False):
         settings = {"random_state": str(seed)} | settings
@@ -113,6 +119,16 @@ def learner_for(method: str, settings: dict[str, str], target: str | None, seed:
     metric = make_learner(method, of_metric | unknown)
     judge = make_learner("PairClassifier", of_judge)
     return judge.set_params(metric=metric, target=target)
+
+
+def _cosine_judge(settings: dict[str, str], target: str | None) -> Any:
+    """Return a PairClassifier of the cosine, which learns nothing but the threshold."""
+    if target is None:
+        raise ValueError(
+            "cosine has nothing to learn but a threshold: say --target, such as --target "
+            "'fmr<=0.01'; for an index, scale rows to length 1 and take the Euclidean distance."
+        )
+    return make_learner("PairClassifier", settings).set_params(metric="cosine", target=target)
 
 
 def describe_fit(model: TableModel, seconds: float) -> dict[str, Any]:

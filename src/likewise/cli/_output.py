@@ -121,8 +121,11 @@ def check_writable(path: Path | None) -> None:
     """Raise before any work if the output cannot be written."""
     if path is None or str(path) == "-":
         return
-    if not os.access(path.absolute().parent, os.W_OK):
+    folder = path.absolute().parent
+    if not folder.is_dir():
         raise ValueError(f"cannot write {quote_path(path)}: there is no folder there to write in.")
+    if not os.access(folder, os.W_OK):
+        raise ValueError(f"cannot write {quote_path(path)}: its folder is read-only.")
     if path.is_dir():
         raise ValueError(f"cannot write {quote_path(path)}: it is a folder.")
 

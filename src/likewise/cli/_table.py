@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
 from likewise._runtime.arrays import BoolArray, FloatingArray, IndexArray
-from likewise._runtime.text import list_some
+from likewise._runtime.text import list_some, quote
 from likewise._runtime.validation import pluralize
 from likewise.cli import _options as option
 from likewise.cli._data import Data, judged_pairs, read_data
@@ -66,13 +67,16 @@ class Table:
         remarks = [*found.remarks, *_filled_cells(found.table)]
         return X, encoder.get_feature_names_out().tolist(), remarks
 
-    def read(self, *, labelled: bool | None = True) -> Data:
-        """Return the rows; there must be labels if they are `labelled` and there are no pairs."""
+    def read(self, *, labelled: bool | None = True, grouped_by_label: bool = False) -> Data:
+        """Return the rows; there must be labels if they are `labelled` and there are no pairs.
+
+        Unless rows may be `grouped_by_label`, groups must be another column than the labels.
+        """
         if self.pairs is not None and self.label is not None:
             raise ValueError(
                 "--label and --pairs exclude each other: pairs take the place of labels"
             )
-        return read_data(
+        found = read_data(
             self.data,
             self.label,
             groups=self.groups,
@@ -82,6 +86,14 @@ class Table:
             keep_na=self.keep_na,
             format=self.format,
         )
+        groups, y = found.table.groups, found.table.y
+        one_column = groups is not None and y is not None and np.array_equal(groups, y)
+        if one_column and not grouped_by_label:
+            raise ValueError(
+                f"--groups {quote(self.groups)} are the labels, but rows of one class must be on "
+                "both sides of a split: name another column."
+            )
+        return found
 
     def judged_pairs(self, found: Data) -> tuple[IndexArray, BoolArray] | None:
         """Return the pairs that come with the rows; None if there are labels."""

@@ -12,10 +12,12 @@ from likewise._runtime.arrays import Array, BoolArray
 from likewise._runtime.progress import overall_progress
 from likewise.cli import _options as option
 from likewise.cli._data import ids_of, read_data, read_model
-from likewise.cli._output import check_table_output, show_table
+from likewise.cli._output import check_table_output, print_note, show_table
 from likewise.datasets import read_pairs
-from likewise.statistics import error_rates
+from likewise.statistics import error_rates, verification_curve
 from likewise.tables import PairJudgements, TableModel, judge_pairs
+
+_HOW_TO_DECIDE = 'fit with --target, such as --target "fmr<=0.01"'
 
 
 @click.command()
@@ -34,7 +36,10 @@ from likewise.tables import PairJudgements, TableModel, judge_pairs
     option.keep_na_option,
     click.option("--unsure", is_flag=True, help="Leave pairs close to the threshold undecided."),
     click.option(
-        "--prevalence", type=float, metavar="SHARE", help="Same pairs among those asked about."
+        "--prevalence",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        metavar="SHARE",
+        help="Same pairs among those asked about.",
     ),
     option.output_option("the judgements: .csv, .tsv, .parquet or .npz"),
     option.json_option,
@@ -56,7 +61,8 @@ def verify(
 
     Decisions need a model with a threshold, and probabilities one that was fitted with --target. If
     the table says which pairs are same, error rates with intervals are printed as well, with
-    --output. Without it the judgements go to stdout as CSV.
+    --output; of a model without a threshold, AUC and EER. Without --output the judgements go to
+    stdout as CSV.
 
     \b
     Examples:
@@ -75,32 +81,60 @@ def verify(
     )
     index, same = read_pairs(pairs, len(found.table), found.table.ids, judged=False)
     loaded, rows = read_model(model, found)
+    inner = loaded.model_ if isinstance(loaded, TableModel) else loaded
+    threshold = getattr(inner, "threshold_", None)
+    _check_options(threshold, inner, unsure, prevalence)
     with overall_progress("judging pairs"):
         judgements = judge_pairs(loaded, rows, index, unsure=unsure, prevalence=prevalence)
     left, right = (ids_of(found.table)[index[:, side]] for side in (0, 1))
-    columns = {"left": left, "right": right, **_columns(judgements)}
+    columns = {"left": left, "right": right, **_columns(judgements, same)}
     facts: dict[str, Any] = {"pairs": len(index)}
-    if output is not None or json_file is not None:
-        facts |= _errors(loaded, judgements, index, same)
+    printed = output is not None or json_file is not None
+    if threshold is None and same is not None:
+        facts |= _curve(judgements, same)
+        if not printed:
+            print_note(", ".join(f"{name} {value}" for name, value in facts.items()), stdout=False)
+    elif printed:
+        facts |= _errors(threshold, judgements, index, same)
     show_table(output, json_file, columns, facts)
 
 
-def _columns(judgements: PairJudgements) -> dict[str, Array]:
+def _check_options(threshold: float | None, inner: Any, unsure: bool, prevalence: Any) -> None:
+    """Raise an error for options that need what only ``fit --target`` gives."""
+    kind = type(inner).__name__
+    if unsure and not hasattr(inner, "threshold_interval_"):
+        missing = "has no threshold" if threshold is None else "has no interval of its threshold"
+        raise ValueError(f"--unsure: the model, {kind}, {missing}: {_HOW_TO_DECIDE}.")
+    if prevalence is not None and not hasattr(inner, "predict_proba_pairs"):
+        raise ValueError(
+            f"--prevalence: the model, {kind}, has no probabilities: {_HOW_TO_DECIDE}."
+        )
+
+
+def _columns(judgements: PairJudgements, same: BoolArray | None) -> dict[str, Array]:
+    """Return what is known of each pair: `same` is what the table said, and not the decision."""
     parts = {
+        "same": same,
         "distance": judgements.distance,
-        "same": judgements.same,
+        "decision": judgements.same,
         "probability": judgements.probability,
     }
     return {name: part for name, part in parts.items() if part is not None}
 
 
+def _curve(judgements: PairJudgements, same: BoolArray) -> dict[str, Any]:
+    """Return how well distances alone tell the pairs apart, for a model that decides none."""
+    facts: dict[str, Any] = {}
+    if 0 < same.sum() < len(same):
+        curve = verification_curve(judgements.distance, same)
+        facts = {"AUC": round(curve.auc, 6), "EER": round(curve.eer, 6)}
+    return facts | {"threshold": f"none: {_HOW_TO_DECIDE}"}
+
+
 def _errors(
-    model: Any, judgements: PairJudgements, index: Array, same: BoolArray | None
+    threshold: float | None, judgements: PairJudgements, index: Array, same: BoolArray | None
 ) -> dict[str, Any]:
     """Return the share that is accepted, and the error rates where the truth is known."""
-    threshold = getattr(
-        model.model_ if isinstance(model, TableModel) else model, "threshold_", None
-    )
     if threshold is None or judgements.same is None:
         return {}
     accepted = judgements.distance <= threshold

@@ -12,6 +12,7 @@ from likewise._runtime.text import list_some, quote
 from likewise._runtime.validation import pluralize
 from likewise.datasets._frames import as_written, column_without_gaps, read_frame
 from likewise.datasets._sources import Readable, open_source
+from likewise.datasets._text_tables import separator_hint
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,11 +100,20 @@ def read_pairs(
         raise ValueError(
             f"{where} must have the columns {listed}, found "
             f"{list_some(frame.columns)} and no {' and '.join(missing)}"
+            f"{separator_hint(list(frame.columns))}"
         )
     if frame.empty:
         raise ValueError(f"{where} is empty: it has no pairs")
     sides = [frame["left"], frame["right"]]
     index = _row_numbers(sides, n_items, where) if ids is None else _named_rows(sides, ids, where)
+    twice = np.flatnonzero(index[:, 0] == index[:, 1])
+    if len(twice):
+        row = twice[0]
+        place = f"row {row + 1}" if source.format == "parquet" else f"line {row + 2}"
+        raise ValueError(
+            f"{place} of {where} pairs {quote(sides[0].iloc[row])} with itself, but a pair needs "
+            "two different items"
+        )
     return index, _flags(frame["same"], where) if "same" in frame.columns else None
 
 

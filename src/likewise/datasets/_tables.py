@@ -25,6 +25,7 @@ from likewise.datasets._frames import (
     read_frame,
 )
 from likewise.datasets._sources import Readable, open_source
+from likewise.datasets._text_tables import separator_hint
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -263,11 +264,12 @@ def _assign(names: list[str], columns: _Columns, where: str) -> tuple[dict[str, 
     for purpose, name in sorted(special.items(), reverse=True):
         if name in dropped:
             raise ValueError(f"column {quote(name)} of {where} cannot be both dropped and used")
-        if name in used:
+        # Labels may be the groups, too: whole classes are kept together then.
+        if name in used and (used[name], purpose) != ("label", "groups"):
             raise ValueError(
                 f"column {quote(name)} of {where} cannot be both {used[name]} and {purpose}"
             )
-        used[name] = purpose
+        used.setdefault(name, purpose)
     return special, [name for name in names if name not in dropped | set(used)]
 
 
@@ -291,7 +293,7 @@ def choose_label(names: list[str], label: str | None, where: str) -> str:
         return usual
     raise ValueError(
         f"{where} has no column called {', '.join(_USUAL_LABELS)}: say (--label) which of its "
-        f"columns is the label: {list_some(names)}{_header_hint(names)}"
+        f"columns is the label: {list_some(names)}{_hint(names)}"
     )
 
 
@@ -305,11 +307,14 @@ def _find(names: list[str], name: str, where: str) -> str:
         return name
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     found = f"did you mean {' or '.join(map(quote, close))}?" if close else list_some(names)
-    raise ValueError(f"{where} has no column {quote(name)}: {found}{_header_hint(names)}")
+    raise ValueError(f"{where} has no column {quote(name)}: {found}{_hint(names)}")
 
 
-def _header_hint(names: list[str]) -> str:
-    """Say so if the names of columns seem to be a row of data: many numbers, and not 0, 1, 2 …"""
+def _hint(names: list[str]) -> str:
+    """Say so if there is one column only, or if the names of columns seem to be a row of data."""
+    if single := separator_hint(names):
+        return single
+    # Many numbers, and not 0, 1, 2 …
     numbers = [name for name in names if _is_number(name)]
     if 2 * len(numbers) < len(names) or {*numbers} <= {str(column) for column in range(len(names))}:
         return ""

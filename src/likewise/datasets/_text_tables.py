@@ -152,6 +152,16 @@ def detect_separator(text: str) -> str:
     return max(SEPARATORS, key=rank)
 
 
+def separator_hint(names: Sequence[str]) -> str:
+    """Say so if there is one column whose name looks like several with another separator."""
+    if len(names) != 1 or re.fullmatch(r"[\w.-]*", names[0]):
+        return ""
+    return (
+        "; it has a single column: cells are separated by a comma, a semicolon, a tab or a bar, "
+        "and its first line has none of these"
+    )
+
+
 def _decimal_sign(text: str, separator: str) -> str:
     """Return a comma where cells are separated by semicolons, or hold numbers with one."""
     if separator in ",;":

@@ -40,6 +40,9 @@ from likewise.statistics._rate_bounds import GUARANTEES, Guarantee
 from likewise.statistics._target import parse_target
 from likewise.statistics.threshold import check_prevalence
 
+NEW_CLASSES = "give groups=y for new classes"
+"""What a promise of labelled rows ends with; the command line has an option for it."""
+
 
 def _is_cosine(metric: object) -> bool:
     return isinstance(metric, str) and metric.lower() == "cosine"
@@ -206,10 +209,7 @@ class PairClassifier(PairDecisions):
         parts = split_labelled(codes, subjects, share, self.max_pairs, seed)
         labels, note = classes[codes], ""
         if subjects is None:
-            note = (
-                f" This is about new items of the {len(classes)} classes of y; give groups=y for "
-                "new classes."
-            )
+            note = f" This is about new items of the {len(classes)} classes of y; {NEW_CLASSES}."
 
         def learn(rows: IndexArray, pairs: Pairs | None) -> Any:
             return clone(learner).fit(X[rows], labels[rows])
