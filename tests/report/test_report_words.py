@@ -76,10 +76,13 @@ def test_a_difference_within_chance_is_no_warning():
     found = summarise(X, y, **QUICK)
     found["errors"] = held_out_errors(np.arange(60) < 13, np.arange(60) < 15, None)
     page = render(found)
-    said = "the difference may be chance, and the answer rests on all rows"
-    assert "95% intervals 12% to 34% and 15% to 38%: " + said in page
+    assert "Euclidean → RCA; 95% intervals 12–34% and 15–38%: may be chance</span>" in page
+    said = "which on so few rows may be chance: the answer rests on all rows"
+    assert said in page
     found["errors"] = held_out_errors(np.arange(60) < 13, np.arange(60) < 40, None)
-    assert said not in render(found)
+    page = render(found)
+    assert said not in page
+    assert "may be chance" not in page
     for change, warned in ((15, False), (40, True)):
         errors = held_out_errors(np.arange(60) < 13, np.arange(60) < change, None)
         metric = lw.Euclidean().fit(X)

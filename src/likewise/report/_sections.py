@@ -153,11 +153,15 @@ def _about_neighbors(summary: dict[str, Any]) -> list[str]:
     counts, k = found["counts"], found["n_neighbors"]
     gained = sum(counts[i][j] for i in range(k + 1) for j in range(i + 1, k + 1))
     lost = sum(counts[i][j] for i in range(k + 1) for j in range(i))
+    chance = ""
+    if _may_be_chance(errors):
+        chance = ", which on so few rows may be chance: the answer rests on all rows"
     return [
         f"Under {name}, the number of neighbours of their own class among the {k} nearest rises "
         f"for {gained} of {found['n_rows']} held-out rows and falls for {lost}. On average "
         f"{found['mean_replaced']:.0%} of a row's neighbours are others. The vote of the "
-        f"neighbours is wrong for {errors['before']:.2%} before and {errors['after']:.2%} after.",
+        f"neighbours is wrong for {errors['before']:.2%} before and {errors['after']:.2%} "
+        f"after{chance}.",
     ]
 
 
@@ -190,15 +194,17 @@ def _trust(errors: dict[str, Any]) -> str:
     """Return the intervals of the two errors, and whether their difference may be chance."""
     if "p_value" not in errors:  # of a summary that was stored by an older version
         return ""
-    (low, high), (low_after, high_after) = errors["before_interval"], errors["after_interval"]
-    bounds = (
-        f"; {errors['confidence']:.0%} intervals {low:.0%} to {high:.0%} and {low_after:.0%} to "
-        f"{high_after:.0%}"
-    )
-    same = errors["before"] == errors["after"]
-    if same or not within_chance(errors):
-        return bounds
-    return f"{bounds}: the difference may be chance, and the answer rests on all rows"
+    bounds = [
+        f"{100 * low:.0f}–{100 * high:.0f}%"
+        for low, high in (errors["before_interval"], errors["after_interval"])
+    ]
+    sentence = f"; {errors['confidence']:.0%} intervals {bounds[0]} and {bounds[1]}"
+    return f"{sentence}: may be chance" if _may_be_chance(errors) else sentence
+
+
+def _may_be_chance(errors: dict[str, Any]) -> bool:
+    """Return whether there is a difference, and too few rows to be sure of it."""
+    return "p_value" in errors and errors["before"] != errors["after"] and within_chance(errors)
 
 
 def facts_of(summary: dict[str, Any]) -> list[tuple[str, str]]:
