@@ -1,5 +1,7 @@
 """``likewise export``: thin over likewise.export."""
 
+import json
+
 import numpy as np
 import pytest
 from cli_runner import invoke
@@ -7,6 +9,7 @@ from cli_runner import invoke
 import likewise as lw
 from likewise.datasets import load
 from likewise.export import TARGETS, pgvector_sql, read_numpy
+from likewise.tables import TableModel
 
 
 @pytest.fixture(name="model")
@@ -29,6 +32,23 @@ def test_every_target(target, model):
     assert f"{TARGETS[target].output}. It returns {TARGETS[target].distance}." in shown
     for plan in ("re-index yes", "query-only yes", "shortlist no"):
         assert plan in shown
+
+
+def test_inputs_are_named_and_the_threshold_is_not_exported(tmp_path):
+    iris = load("iris")
+    colours = np.array(["red", "blue", "green"], dtype=object)[iris.y]
+    table = {"size": iris.X[:, 0], "width": iris.X[:, 1], "colour": colours}
+    path = tmp_path / "judge.safetensors"
+    judge = TableModel(lw.PairClassifier(lw.RCA()), encode=True).fit(table, iris.y)
+    judge.save(path)
+    result = invoke("export", path, "--to", "numpy", "--json", tmp_path / "said.json")
+    assert result.exit_code == 0, result.output
+    named = "size, width, colour=blue, colour=green, colour=red"
+    assert f"It takes 5 numbers, in this order: {named}. A number column=word is" in result.stdout
+    assert "The threshold is not part of it: pairs up to a distance of" in result.stdout
+    said = json.loads((tmp_path / "said.json").read_text())
+    assert said["inputs"] == named.split(", ")
+    assert said["threshold"] == judge.model_.threshold_
 
 
 def test_output_and_costs(model, tmp_path):

@@ -1,5 +1,7 @@
 """``likewise info``: this installation, data, and models."""
 
+import json
+
 import numpy as np
 import pytest
 import sklearn
@@ -9,6 +11,8 @@ from likewise import _loops
 from likewise.batch import RCA
 from likewise.datasets import load
 from likewise.methods import METHODS
+from likewise.pair_classifier import PairClassifier
+from likewise.tables import TableModel
 
 
 def run(*arguments):
@@ -77,6 +81,24 @@ def test_a_model(tmp_path):
     assert "class RCA" in shown
     assert f"scikit-learn {sklearn.__version__}" in shown
     assert "components_ [4, 4]" in shown
+
+
+def test_a_model_of_a_table(tmp_path):
+    iris = load("iris")
+    colours = np.array(["red", "blue", "green"], dtype=object)[iris.y]
+    table = {"size": iris.X[:, 0], "width": iris.X[:, 1], "colour": colours}
+    path = tmp_path / "model.safetensors"
+    judge = TableModel(PairClassifier(RCA(), "fmr<=0.2"), encode=True).fit(table, iris.y)
+    judge.save(path)
+    shown = facts(run(path))
+    assert "columns size, width, colour" in shown
+    assert "words colour (blue, green, red)" in shown
+    assert f"threshold {judge.model_.threshold_}" in shown
+    assert "FMR at this threshold is at most 20%" in shown
+    assert "fit with --groups and the column of the labels for new classes" in shown
+    written = json.loads(run(path, "--json", "-").stdout)
+    assert written["words"] == {"colour": ["blue", "green", "red"]}
+    assert written["columns"] == ["size", "width", "colour"]
 
 
 @pytest.mark.parametrize(

@@ -278,33 +278,6 @@ def test_groups_are_subjects(folder, tmp_path):
     assert "who" not in lw.load(output).feature_names_in_
 
 
-def test_labels_as_groups(tmp_path):
-    """What the promise advises can be done: a threshold for new classes."""
-    y = np.repeat(np.arange(40), 8)
-    X = np.random.default_rng(0).normal(size=(320, 3)) + np.random.default_rng(1).normal(
-        scale=6, size=(40, 3)
-    ).repeat(8, axis=0)
-    frame = pd.DataFrame(X, columns=list("abc")).assign(brand=y, **{"my label": y})
-    frame.to_csv(tmp_path / "new.csv", index=False)
-    data, output = tmp_path / "new.csv", ["--output", tmp_path / "m.safetensors"]
-    common = ["--method", "RCA", "--target", "fmr<=0.1", *output]
-    given = ["--label", "my label", "--drop", "brand"]
-    result = invoke("fit", data, *given, *common)
-    assert result.exit_code == 0, result.output
-    said = " ".join(result.stdout.split())
-    assert "fit with --groups 'my label' for new classes" in said
-    result = invoke("fit", data, *given, "--groups", "my label", *common)
-    assert result.exit_code == 0, result.output
-    assert "new classes" not in result.stdout
-    assert lw.load(tmp_path / "m.safetensors").feature_names_in_.tolist() == list("abc")
-    assert "--groups 'brand' are the labels, but rows of one class" in complaint(
-        "compare", data, "--label", "brand", "--groups", "brand"
-    )
-    result = invoke("fit", "iris", *common)
-    assert "--groups" not in result.stdout
-    assert "groups=y" not in result.stdout
-
-
 def test_verify_without_a_threshold(folder, tmp_path):
     model = tmp_path / "m.safetensors"
     result = invoke("fit", folder / "wine.csv", *FIT, "--method", "RCA", "--output", model)

@@ -71,7 +71,7 @@ def test_digits_by_default(digits_run):
     for name in COMPARED_METHODS:
         assert re.search(rf"^│ {name} ", shown, re.MULTILINE)
     assert "1797 rows, 64 features (standardised" in " ".join(shown.split())
-    assert shown.splitlines()[-1].startswith("Use ")
+    assert shown.splitlines()[-2].startswith("Use ")
     lines = digits_run.process.stderr.splitlines()
     assert lines[0].startswith("comparing: "), "no terminal, but lines"
     assert all(re.fullmatch(r"comparing: \d+/150, .*elapsed.*", line) for line in lines)

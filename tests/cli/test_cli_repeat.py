@@ -1,4 +1,4 @@
-"""The command that a comparison prints fits what was compared."""
+"""The commands that are advised: that of a comparison, and that of a promise."""
 
 import shlex
 
@@ -68,3 +68,30 @@ def test_the_cosine():
     result = invoke("fit", "rays.npz", "--method", "Cosine")
     assert result.exit_code == 2
     assert "cosine has nothing to learn but a threshold: say --target" in result.stderr
+
+
+def test_labels_as_groups(tmp_path):
+    """What the promise advises can be done: a threshold for new classes."""
+    y = np.repeat(np.arange(40), 8)
+    X = np.random.default_rng(0).normal(size=(320, 3)) + np.random.default_rng(1).normal(
+        scale=6, size=(40, 3)
+    ).repeat(8, axis=0)
+    frame = pd.DataFrame(X, columns=list("abc")).assign(brand=y, **{"my label": y})
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    data, output = tmp_path / "new.csv", ["--output", tmp_path / "m.safetensors"]
+    common = ["--method", "RCA", "--target", "fmr<=0.1", *output]
+    given = ["--label", "my label", "--drop", "brand"]
+    result = invoke("fit", data, *given, *common)
+    assert result.exit_code == 0, result.output
+    said = " ".join(result.stdout.split())
+    assert "fit with --groups 'my label' for new classes" in said
+    result = invoke("fit", data, *given, "--groups", "my label", *common)
+    assert result.exit_code == 0, result.output
+    assert "new classes" not in result.stdout
+    assert lw.load(tmp_path / "m.safetensors").feature_names_in_.tolist() == list("abc")
+    result = invoke("compare", data, "--label", "brand", "--groups", "brand")
+    assert result.exit_code == 2
+    assert "--groups 'brand' are the labels, but rows of one class" in result.stderr
+    result = invoke("fit", "iris", *common)
+    assert "--groups" not in result.stdout
+    assert "groups=y" not in result.stdout

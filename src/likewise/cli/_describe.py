@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_info
 
-from likewise import _loops
+from likewise import _files, _loops
 from likewise._runtime.arrays import Array
 from likewise._runtime.text import MAX_QUOTED, list_some, printable
+from likewise._runtime.validation import pluralize
 from likewise.datasets import Dataset, RawTable, names
 from likewise.pair_classifier._estimator import NEW_CLASSES
+from likewise.tables import TableModel
 
 _SHOWN_CLASSES = 20
 
@@ -31,7 +33,8 @@ def describe_installation() -> dict[str, Any]:
         "loops": _loops.BACKEND,
         "cores": os.cpu_count(),
         "BLAS": ", ".join(
-            f"{library['internal_api']} {library['version']} ({library['num_threads']} threads)"
+            f"{library['internal_api']} {library['version']} "
+            f"({pluralize(library['num_threads'], 'thread')})"
             for library in blas
         ),
         "data folder": _data_folder(),
@@ -88,6 +91,51 @@ def describe_table(name: str, table: RawTable) -> dict[str, Any]:
         "missing values": empty,
         "source": f"Read from {table.where}.",
     }
+
+
+def describe_model(path: str) -> dict[str, Any]:
+    """Return what a model file says of itself, with its columns, their words and its threshold."""
+    facts, model = _files.describe(path), _files.load(path)
+    if (columns := getattr(model, "feature_names_in_", None)) is not None:
+        facts["columns"] = [str(name) for name in columns]
+        if words := words_of(model):
+            facts["words"] = words
+    for name in ("threshold", "promise"):
+        if (value := getattr(inner_model(model), f"{name}_", None)) is not None:
+            facts[name] = promise_text(value) if name == "promise" else float(value)
+    return facts
+
+
+def words_of(model: Any) -> dict[str, list[str]]:
+    """Return the words of the columns of text of a table model."""
+    if not isinstance(model, TableModel):
+        return {}
+    encoder = model.encoder_
+    parts = zip(model.feature_names_in_, encoder.categories_, encoder.is_text_, strict=True)
+    return {str(name): [str(word) for word in words] for name, words, is_text in parts if is_text}
+
+
+def inner_model(model: Any) -> Any:
+    """Return the model of numbers in a table model, or the model itself."""
+    return model.model_ if isinstance(model, TableModel) else model
+
+
+def input_names(model: Any) -> list[str] | None:
+    """Return what the numbers are that an exported map takes, in order; None if it has no names."""
+    if isinstance(model, TableModel):
+        return [str(name) for name in model.encoder_.get_feature_names_out()]
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]
+
+
+def in_short(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return the facts of a model with the first of many columns and words."""
+    shown = dict(facts)
+    if "columns" in facts:
+        shown["columns"] = list_some(facts["columns"])
+    if "words" in facts:
+        shown["words"] = {name: f"({list_some(part)})" for name, part in facts["words"].items()}
+    return shown
 
 
 def list_datasets() -> dict[str, Any]:

@@ -10,8 +10,9 @@ from typing import Any
 import click
 
 from likewise._files import load
-from likewise._runtime.text import quote_path
+from likewise._runtime.text import list_some, quote_path
 from likewise._runtime.validation import pluralize
+from likewise.cli._describe import inner_model, input_names
 from likewise.cli._options import json_option
 from likewise.cli._output import check_outputs, check_writable, print_lines, show
 from likewise.export import TARGETS, Plans, export, install_pgvector, plans
@@ -97,14 +98,34 @@ def export_command(
     elif to is not None and written is not None:
         export(loaded, to, written, **where)
         lines = [written_line(to, written)]
+    inputs, threshold = input_names(loaded), getattr(inner_model(loaded), "threshold_", None)
+    if lines:
+        lines += _input_lines(inputs, threshold)
     lines += plan_lines(found, vectors)
     result = {
         "written": None if written is None else str(written),
         "returns": None if to is None else TARGETS[to].distance,
+        "inputs": inputs,
+        "threshold": None if threshold is None else float(threshold),
         "vectors": vectors,
         "plans": [asdict(plan) for plan in found],
     }
     show(json_file, result, lambda: print_lines(*lines))
+
+
+def _input_lines(inputs: list[str] | None, threshold: float | None) -> list[str]:
+    """Say what the numbers are that the map takes, and that it does not decide pairs."""
+    lines = []
+    if inputs is not None:
+        line = f"It takes {pluralize(len(inputs), 'number')}, in this order: {list_some(inputs)}."
+        if any("=" in name for name in inputs):
+            line += " A number column=word is 1 where the cell is that word, and else 0."
+        lines.append(line)
+    if threshold is not None:
+        lines.append(
+            f"The threshold is not part of it: pairs up to a distance of {threshold:.6g} are same."
+        )
+    return lines
 
 
 def _default_output(model: Path, to: str) -> Path:

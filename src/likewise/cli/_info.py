@@ -6,10 +6,15 @@ from pathlib import Path
 
 import click
 
-from likewise import _files
 from likewise.cli import _options as option
 from likewise.cli._data import read_data
-from likewise.cli._describe import describe_data, describe_installation, describe_table
+from likewise.cli._describe import (
+    describe_data,
+    describe_installation,
+    describe_model,
+    describe_table,
+    in_short,
+)
 from likewise.cli._output import check_outputs, print_facts, print_methods, show
 from likewise.methods import METHODS
 
@@ -57,7 +62,9 @@ def info(
     if model_or_data is None:
         facts = describe_installation()
     elif model_or_data.endswith(".safetensors"):
-        facts = _files.describe(model_or_data)
+        facts = describe_model(model_or_data)
+        show(json_file, facts, lambda: print_facts(in_short(facts)))
+        return
     else:
         found = read_data(model_or_data, label, labelled=None, keep_na=keep_na, format=format)
         dataset = found.dataset

@@ -12,10 +12,11 @@ from likewise._runtime.arrays import Array, BoolArray
 from likewise._runtime.progress import overall_progress
 from likewise.cli import _options as option
 from likewise.cli._data import ids_of, read_data, read_model
+from likewise.cli._describe import inner_model
 from likewise.cli._output import check_table_output, print_note, show_table
 from likewise.datasets import read_pairs
 from likewise.statistics import error_rates, verification_curve
-from likewise.tables import PairJudgements, TableModel, judge_pairs
+from likewise.tables import PairJudgements, judge_pairs
 
 _HOW_TO_DECIDE = 'fit with --target, such as --target "fmr<=0.01"'
 
@@ -81,7 +82,7 @@ def verify(
     )
     index, same = read_pairs(pairs, len(found.table), found.table.ids, judged=False)
     loaded, rows = read_model(model, found)
-    inner = loaded.model_ if isinstance(loaded, TableModel) else loaded
+    inner = inner_model(loaded)
     threshold = getattr(inner, "threshold_", None)
     _check_options(threshold, inner, unsure, prevalence)
     with overall_progress("judging pairs"):
