@@ -2,8 +2,10 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -191,3 +193,16 @@ def test_bad_input_is_one_sentence_and_writes_nothing(arguments, sentence, tmp_p
     assert sentence in done.stderr
     assert done.stderr.count("\n") == 1
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("command", ["report", "compare"])
+def test_rows_are_named_by_their_ids(tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    rows = [f"S{n:04},{rng.normal():.3f},{rng.normal():.3f},{'ab'[n % 2]}" for n in range(60)]
+    Path("shop.csv").write_text("\n".join(["sku,x,z,brand", *rows]))
+    asked = ["shop.csv", "--label", "brand", "--id", "sku", "--methods", "Euclidean,RCA"]
+    out = ["--output" if command == "report" else "--report", "out.html"]
+    result = invoke(command, *asked, *out)
+    assert result.exit_code == 0, result.output
+    assert re.search(r"S00\d\d", Path("out.html").read_text(encoding="utf-8"))

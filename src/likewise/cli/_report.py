@@ -109,6 +109,7 @@ def about_data(
     about: dict[str, Any] = {
         "name": found.name,
         "image_shape": shape,
+        "ids": found.table.ids,
         "loading": table.loading_code(found, also_dropped=text),
     }
     if found.dataset is not None and found.dataset.classes is not None:
