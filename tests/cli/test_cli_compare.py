@@ -204,10 +204,10 @@ def test_a_number_as_label(csv):
     ("arguments", "sentence"),
     [
         (["iris", "--k", "1000"], "n_neighbors is 1000, but there are only 120 training rows."),
-        (["iris", "--k", "0"], "n_neighbors=0 is not allowed"),
+        (["iris", "--k", "0"], "Invalid value for '--k': 0 is not in the range x>=1."),
         (["iris", "--k", "three"], "Invalid value for '--k': 'three' is not a valid integer."),
-        (["iris", "--repeats", "0"], "n_repeats=0 is not allowed"),
-        (["iris", "--seed", "-1"], "random_state=-1 is not allowed"),
+        (["iris", "--repeats", "0"], "Invalid value for '--repeats': 0 is not in the range x>=1."),
+        (["iris", "--seed", "-1"], "Invalid value for '--seed': -1 is not in the range x>=0."),
         (["iris", "--methods", "LDAA"], "there is no method 'LDAA'"),
         (["iris", "--methods", ""], "there is no method ''"),
         (["iris", "--groups", "y"], "--groups is for files, but 'iris' is the name of a data set."),

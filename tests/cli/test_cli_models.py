@@ -400,7 +400,10 @@ def test_bad_fits(folder, tmp_path, arguments, sentence, monkeypatch):
             ],
             "'--prevalence': 2.0 is not in the range 0<x<1",
         ),
-        (["neighbors", "judge.safetensors", "wine.csv", "--k", "0"], "n_neighbors=0"),
+        (
+            ["neighbors", "judge.safetensors", "wine.csv", "--k", "0"],
+            "0 is not in the range x>=1",
+        ),
         (["neighbors", "judge.safetensors", "wine.csv", "--k", "178"], "only 177 other rows"),
         (["neighbors", "judge.safetensors", "wine.csv", "--queries", "x.csv"], "no file 'x.csv'"),
         (["transform", "judge.safetensors", "wine.csv", "--output", "x.xls"], "must end in .csv"),

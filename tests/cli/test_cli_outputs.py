@@ -10,6 +10,7 @@ import pytest
 from cli_runner import invoke
 
 import likewise as lw
+from likewise._runtime.writing import write_atomically
 from likewise.datasets import load
 
 IRIS = load("iris")
@@ -99,6 +100,19 @@ def test_data_sets_stdin_and_devices_are_no_files(here):
     assert done.exit_code == 0, done.output
     done = invoke("compare", "iris", "--dry-run", "--json", "/dev/null", "--report", "/dev/null")
     assert done.exit_code == 0, done.output
+
+
+def test_errors_name_the_target(monkeypatch, tmp_path):
+    """Nobody knows the name of the unfinished file."""
+
+    def refuse(path, *args, **kwargs):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("builtins.open", refuse)
+    with pytest.raises(PermissionError) as caught:
+        write_atomically(tmp_path / "result.json", b"")
+    monkeypatch.undo()
+    assert caught.value.filename == str(tmp_path / "result.json")
 
 
 def test_closed_stdin():

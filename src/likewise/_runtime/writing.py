@@ -36,7 +36,7 @@ def write_atomically(path: str | bytes | os.PathLike[str], content: bytes) -> No
         target.write_bytes(content)
         return
     _remove_unfinished(target.parent)
-    with _unfinished_file(target.parent) as (unfinished, file):
+    with _unfinished_file(target) as (unfinished, file):
         if target.exists():
             os.chmod(unfinished, stat.S_IMODE(target.stat().st_mode))
         file.write(content)
@@ -48,12 +48,12 @@ def write_atomically(path: str | bytes | os.PathLike[str], content: bytes) -> No
 
 
 @contextlib.contextmanager
-def _unfinished_file(folder: Path) -> Iterator[tuple[Path, BinaryIO]]:
+def _unfinished_file(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
     """Create a file and lock it as long as it is written; remove it if that fails."""
     while True:
-        path = folder / f"{_PREFIX}{secrets.token_hex(8)}{_SUFFIX}"
+        path = target.parent / f"{_PREFIX}{secrets.token_hex(8)}{_SUFFIX}"
         try:
-            with open(path, "xb") as file:
+            with _created(path, target) as file:
                 # Another process may have taken it for an unfinished one before it was locked.
                 if lock_file(file) is not False and _is_at(file, path):
                     yield path, file
@@ -61,6 +61,14 @@ def _unfinished_file(folder: Path) -> Iterator[tuple[Path, BinaryIO]]:
         except BaseException:
             path.unlink(missing_ok=True)
             raise
+
+
+def _created(path: Path, target: Path) -> BinaryIO:
+    """Open a new file; an error names the target, as nobody knows the name of the other."""
+    try:
+        return open(path, "xb")
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(target)) from error
 
 
 def _remove_unfinished(folder: Path) -> None:

@@ -37,13 +37,13 @@ FIRST_ROWS = 4000
 @option.options(
     *table_options,
     click.option("--methods", metavar="A,B,…", help="Metrics to compare: see info --methods."),
-    click.option("--k", default=3, show_default=True, help="Neighbours that vote."),
+    option.k_option,
     click.option(
         "--repeats",
-        type=int,
+        type=option.Integer(min=1),
         help="Repeats of 5 stratified folds, or of 3 splits of pairs.  [default: 2, or 3]",
     ),
-    click.option("--seed", default=0, show_default=True, help="Decides folds and pairs."),
+    option.seed_option,
     option.dry_run_option,
     option.json_option,
     click.option(

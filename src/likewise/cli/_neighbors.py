@@ -20,7 +20,13 @@ from likewise.tables import nearest_rows
 @click.argument("data")
 @option.options(
     click.option("--queries", metavar="DATA", help="Rows whose neighbours are wanted."),
-    click.option("--k", default=5, show_default=True, help="Neighbours of each row."),
+    click.option(
+        "--k",
+        type=option.Integer(min=1),
+        default=5,
+        show_default=True,
+        help="Neighbours of each row.",
+    ),
     option.id_option(", to be written in place of its number"),
     option.drop_option,
     option.format_option,

@@ -12,6 +12,13 @@ from likewise.datasets._sources import TABLE_FORMATS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+
+class Integer(click.IntRange):
+    """An integer in a range; click would call it an integer range."""
+
+    name = "integer"
+
+
 json_option = click.option(
     "--json",
     "json_file",
@@ -20,7 +27,9 @@ json_option = click.option(
     help="Write the result as JSON here; - is stdout, in place of what is printed.",
 )
 format_option = click.option(
-    "--format", type=click.Choice(TABLE_FORMATS), help="What DATA is, where its name does not tell."
+    "--format",
+    type=click.Choice(TABLE_FORMATS),
+    help="What the file is, if its name does not tell.",
 )
 drop_option = click.option("--drop", metavar="COLUMN,…", help="Columns to be left out, in a file.")
 keep_na_option = click.option(
@@ -41,12 +50,23 @@ groups_option = click.option(
 raw_option = click.option(
     "--raw", is_flag=True, help="Take features as they are, not standardised."
 )
+k_option = click.option(
+    "--k",
+    type=Integer(min=1),
+    default=3,
+    show_default=True,
+    help="Neighbours that vote.",
+)
 
 dry_run_option = click.option(
     "--dry-run", is_flag=True, help="Only print the time and memory that this would take."
 )
 seed_option = click.option(
-    "--seed", default=0, show_default=True, help="Decides what is drawn at random."
+    "--seed",
+    type=Integer(min=0),
+    default=0,
+    show_default=True,
+    help="Decides what is drawn at random.",
 )
 
 

@@ -27,10 +27,10 @@ _PICTURES = {"digits": (8, 8), "digits8x8": (8, 8), "mnist": (28, 28), "usps": (
     option.output_option("the report", "report.html"),
     *table_options,
     click.option("--methods", metavar="A,B,…", help="Metrics to compare: see info --methods."),
-    click.option("--k", default=3, show_default=True, help="Neighbours that vote."),
+    option.k_option,
     click.option("--text", metavar="COLUMN", help="The column that says in words what a row is."),
     click.option("--image", metavar="HxW", help="Rows are pictures of this height and width."),
-    click.option("--seed", default=0, show_default=True, help="Decides folds and pairs."),
+    option.seed_option,
     option.dry_run_option,
     option.json_option,
 )
