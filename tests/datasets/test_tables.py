@@ -336,6 +336,14 @@ def test_bad_columns(tmp_path, options, sentence):
     assert read_table(path, "kind", groups="kind", drop=["who"]).groups.tolist() == ["x", "y"]
 
 
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "npz", "npy"])
+def test_empty_files(tmp_path, suffix):
+    path = tmp_path / f"empty.{suffix}"
+    path.touch()
+    with pytest.raises(ValueError, match=rf"empty\.{suffix}' is empty$"):
+        read_table(path)
+
+
 @pytest.mark.parametrize("separator", ["^", " ", ":"])
 def test_separators_that_are_not_known(tmp_path, separator):
     path = tmp_path / "table.csv"

@@ -15,6 +15,7 @@ from likewise.base import time_limit as limited_time
 from likewise.cli import _options as option
 from likewise.cli._describe import promise_text
 from likewise.cli._output import check_model_output, print_facts, show, show_estimate
+from likewise.cli._suggestions import suggest_data, suggest_method
 from likewise.cli._table import Table, table_options
 from likewise.methods import METHODS, make_learner
 from likewise.pair_classifier import PairClassifier
@@ -22,10 +23,15 @@ from likewise.tables import TableModel
 
 
 @click.command()
-@click.argument("data")
+@click.argument("data", shell_complete=suggest_data)
 @option.options(
     *table_options,
-    click.option("--method", metavar="NAME", help="See likewise info --methods.  [required]"),
+    click.option(
+        "--method",
+        metavar="NAME",
+        shell_complete=suggest_method,
+        help="See likewise info --methods.  [required]",
+    ),
     click.option(
         "--set", "settings", metavar="KEY=VALUE", multiple=True, help="A parameter of the method."
     ),

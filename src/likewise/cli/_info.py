@@ -16,11 +16,12 @@ from likewise.cli._describe import (
     in_short,
 )
 from likewise.cli._output import check_outputs, print_facts, print_methods, show
+from likewise.cli._suggestions import suggest_data
 from likewise.methods import METHODS
 
 
 @click.command()
-@click.argument("model_or_data", required=False)
+@click.argument("model_or_data", required=False, shell_complete=suggest_data)
 @click.option("--label", metavar="COLUMN", help="The column with the labels, in a data file.")
 @click.option("--methods", is_flag=True, help="List the methods and what each learns from.")
 @option.format_option

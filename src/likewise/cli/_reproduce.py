@@ -11,13 +11,14 @@ from rich.text import Text
 from likewise.cli._console import PlainConsole
 from likewise.cli._options import json_option
 from likewise.cli._output import check_writable, show
+from likewise.cli._suggestions import suggest_experiments
 from likewise.experiments import EXPERIMENTS, Reproduction
 from likewise.experiments import reproduce as run_experiment
 from likewise.experiments._tables import number_text
 
 
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=suggest_experiments)
 @click.option("--list", "list_all", is_flag=True, help="List the experiments.")
 @click.option("--quick", is_flag=True, help="Run a small version, of about a minute.")
 @click.option("--jobs", default=1, show_default=True, help="Processes; -1 is one per core.")

@@ -54,6 +54,8 @@ def open_source(
         raise ValueError(f"format is {quote(format)}, but it must be one of {', '.join(formats)}")
     if not isinstance(source, str | os.PathLike):
         content = source.read()
+        if not content:
+            raise ValueError("the input is empty")
         format = format or _MAGIC.get(content[:4], "csv")
         yield Source(io.BytesIO(content), format, "the input", len(content))
         return
@@ -66,5 +68,7 @@ def open_source(
             f"{quote_path(path)} must end in {known}, found {found}; or say (--format) what it is"
         )
     check_readable(path, "a table")
+    if path.is_file() and path.stat().st_size == 0:
+        raise ValueError(f"{quote_path(path)} is empty")
     with path.open("rb") as stream:
         yield Source(stream, format or suffix, quote_path(path), path.stat().st_size)
