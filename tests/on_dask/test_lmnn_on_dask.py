@@ -115,13 +115,17 @@ def test_the_rows_are_not_gathered(client, digits, monkeypatch):
     assert max(received) < X.nbytes / 10
 
 
-def kill_workers(client, wanted, ended, seed):
-    """Kill a random worker of the cluster at random moments."""
+def kill_workers(cluster, wanted, ended, seed):
+    """Kill a random worker of the cluster at random moments.
+
+    Only one that has started: a nanny gives up a worker that dies before.
+    """
     chosen = random.Random(seed)
     while wanted["left"] and not ended.wait(chosen.uniform(0.05, 1.5)):
-        pids = list(client.run(os.getpid).values()) if client.scheduler_info()["workers"] else []
-        if pids:
-            os.kill(chosen.choice(pids), signal.SIGKILL)
+        processes = [nanny.process for nanny in cluster.workers.values()]
+        started = [process for process in processes if process and process.status.name == "running"]
+        if len(started) == len(processes):
+            os.kill(chosen.choice(started).pid, signal.SIGKILL)
             wanted["left"] -= 1
 
 
@@ -133,11 +137,11 @@ def test_killed_workers_change_no_bit(digits, kills):
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
         ) as cluster,
-        distributed.Client(cluster, set_as_default=True) as client,
+        distributed.Client(cluster, set_as_default=True),
     ):
         undisturbed = fitted_on(X, y, max_iter=12, tol=0.05)
         wanted, ended = {"left": kills}, threading.Event()
-        killer = threading.Thread(target=kill_workers, args=(client, wanted, ended, kills))
+        killer = threading.Thread(target=kill_workers, args=(cluster, wanted, ended, kills))
         killer.start()
         began = time.monotonic()
         try:
