@@ -1,5 +1,6 @@
 """Items, events and simulated annotators for the tests of the live part."""
 
+import json
 import uuid
 
 import numpy as np
@@ -15,6 +16,16 @@ def toy_items(n_items=60, n_features=5, n_classes=6, seed=0):
     y = np.arange(n_items) % n_classes
     X = 2 * rng.normal(size=(n_classes, n_features))[y] + rng.normal(size=(n_items, n_features))
     return Items(X), y
+
+
+def write_texts(path, items, text_of):
+    """Write items with texts and vectors as JSON lines; return the path."""
+    rows = [
+        {"id": f"t{row}", "text": text_of(row), "v": vector.tolist()}
+        for row, vector in enumerate(items.vectors)
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    return path
 
 
 def judgement(number, left="0", right="1", answer="same", annotator="ann", source="own", **more):

@@ -18,7 +18,7 @@ def test_a_pair_that_another_was_shown_is_refused(tmp_path):
         offer = engine.next("ann", "tab 1")
         with pytest.raises(RefusedError, match="not shown to you; ask for the next one") as refused:
             engine.judge(offer.left, offer.right, "same", "bob")
-        assert refused.value.status == 409
+        assert refused.value.status == 403
         assert engine.next("ann", "tab 1") == offer, "it goes on waiting"
         # In whichever tab it was shown, and in either order.
         assert engine.judge(offer.right, offer.left, "same", "ann").result().created

@@ -1,16 +1,14 @@
 """The labelling page in Chromium: keys, touch, reload, undo, export and accessibility."""
 
-import json
 import os
 import re
 from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from judging import toy_items
+from judging import toy_items, write_texts
 from PIL import Image
 from playwright.sync_api import expect
-from report_browser import browser
 from running_service import running
 
 from likewise.live import Client, bind, open_log
@@ -20,21 +18,10 @@ ITEMS, Y = toy_items(150)
 AXE = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core is missing")
 
 
-@pytest.fixture(scope="module")
-def chromium():
-    with browser() as made:
-        yield made
-
-
 @pytest.fixture
 def texts(tmp_path):
     path = tmp_path / "texts.jsonl"
-    rows = [
-        {"id": f"t{row}", "text": f"thing {row} of <b>kind</b> {Y[row]}", "v": vector.tolist()}
-        for row, vector in enumerate(ITEMS.vectors)
-    ]
-    path.write_text("\n".join(map(json.dumps, rows)))
-    return path
+    return write_texts(path, ITEMS, lambda row: f"thing {row} of <b>kind</b> {Y[row]}")
 
 
 @contextmanager

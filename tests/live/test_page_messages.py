@@ -1,11 +1,8 @@
 """The labelling page in Chromium: one answer per press, and what the page says is true."""
 
-import json
-
 import pytest
-from judging import toy_items
+from judging import toy_items, write_texts
 from playwright.sync_api import expect
-from report_browser import browser
 from running_service import TOKENS, running, write_tokens
 
 from likewise.live import Client
@@ -14,21 +11,9 @@ ITEMS, _ = toy_items(40)
 STORED_AGAIN = "it is sent again, and counts once."
 
 
-@pytest.fixture(scope="module")
-def chromium():
-    with browser() as made:
-        yield made
-
-
 @pytest.fixture
 def texts(tmp_path):
-    path = tmp_path / "texts.jsonl"
-    rows = [
-        {"id": f"t{row}", "text": f"thing {row}", "v": vector.tolist()}
-        for row, vector in enumerate(ITEMS.vectors)
-    ]
-    path.write_text("\n".join(map(json.dumps, rows)))
-    return path
+    return write_texts(tmp_path / "texts.jsonl", ITEMS, lambda row: f"thing {row}")
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from likewise.cli._output import (
     show_estimate,
 )
 from likewise.cli._repeat import fit_command
-from likewise.cli._suggestions import suggest_data, suggest_methods
+from likewise.cli._suggestions import suggest_data
 from likewise.cli._table import Table, table_options
 from likewise.datasets._download import cache_folder
 
@@ -37,12 +37,7 @@ FIRST_ROWS = 4000
 @click.argument("data", default="digits", shell_complete=suggest_data)
 @option.options(
     *table_options,
-    click.option(
-        "--methods",
-        metavar="A,B,…",
-        shell_complete=suggest_methods,
-        help="Metrics to compare: see info --methods.",
-    ),
+    option.methods_option,
     option.k_option,
     click.option(
         "--repeats",

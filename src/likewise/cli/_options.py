@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from likewise.cli._suggestions import suggest_methods
 from likewise.datasets._sources import TABLE_FORMATS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -49,6 +50,12 @@ groups_option = click.option(
 )
 raw_option = click.option(
     "--raw", is_flag=True, help="Take features as they are, not standardised."
+)
+methods_option = click.option(
+    "--methods",
+    metavar="A,B,…",
+    shell_complete=suggest_methods,
+    help="Metrics to compare: see info --methods.",
 )
 k_option = click.option(
     "--k",

@@ -15,7 +15,7 @@ from likewise._runtime.text import quote
 from likewise.cli import _options as option
 from likewise.cli._data import Data
 from likewise.cli._output import check_outputs, print_lines, show, show_estimate
-from likewise.cli._suggestions import suggest_data, suggest_methods
+from likewise.cli._suggestions import suggest_data
 from likewise.cli._table import Table, table_options
 
 # Height and width of the pictures in well-known data sets.
@@ -27,12 +27,7 @@ _PICTURES = {"digits": (8, 8), "digits8x8": (8, 8), "mnist": (28, 28), "usps": (
 @option.options(
     option.output_option("the report", "report.html"),
     *table_options,
-    click.option(
-        "--methods",
-        metavar="A,B,…",
-        shell_complete=suggest_methods,
-        help="Metrics to compare: see info --methods.",
-    ),
+    option.methods_option,
     option.k_option,
     click.option("--text", metavar="COLUMN", help="The column that says in words what a row is."),
     click.option("--image", metavar="HxW", help="Rows are pictures of this height and width."),

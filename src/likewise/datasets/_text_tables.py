@@ -34,11 +34,7 @@ def read_text(source: Source, *, keep_na: bool = False) -> pd.DataFrame:
     """Return the table; raise a ValueError for rows with more or fewer cells than names."""
     import pandas as pd
 
-    encoding = detect_encoding(source.stream)
-    if encoding is None:
-        raise ValueError("it is not text in UTF-8, UTF-16 or Windows-1252")
-    sample = _sample(source.stream, encoding)
-    separator = "\t" if source.format == "tsv" else detect_separator(sample)
+    encoding, sample, separator = _layout(source)
     if encoding == "cp1252":
         warn_user(f"{source.where} is not UTF-8 text and is read as Windows-1252.")
     source.stream.seek(0)
@@ -75,11 +71,7 @@ def read_cells(source: Source, positions: Sequence[int]) -> pd.DataFrame:
     """
     import pandas as pd
 
-    encoding = detect_encoding(source.stream)
-    assert encoding is not None
-    separator = (
-        "\t" if source.format == "tsv" else detect_separator(_sample(source.stream, encoding))
-    )
+    encoding, _, separator = _layout(source)
     source.stream.seek(0)
     return pd.read_csv(
         source.stream,
@@ -91,6 +83,15 @@ def read_cells(source: Source, positions: Sequence[int]) -> pd.DataFrame:
         na_filter=False,
         low_memory=False,
     )
+
+
+def _layout(source: Source) -> tuple[str, str, str]:
+    """Return the encoding, the first lines and the separator of a table of text."""
+    encoding = detect_encoding(source.stream)
+    if encoding is None:
+        raise ValueError("it is not text in UTF-8, UTF-16 or Windows-1252")
+    sample = _sample(source.stream, encoding)
+    return encoding, sample, "\t" if source.format == "tsv" else detect_separator(sample)
 
 
 def decoded(source: Source) -> str | None:

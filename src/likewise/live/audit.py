@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from likewise._runtime.arrays import Array, BoolArray, FloatArray, IndexArray
+from likewise._runtime.text import quote
 from likewise.exceptions import GuaranteeError
 from likewise.live.view import ModelView
 from likewise.statistics import choose_threshold, place_pairs, rate_interval
 from likewise.statistics._target import parse_target
 from likewise.threshold_monitor import ThresholdMonitor
 
-__all__ = ["AuditPairs", "CurvePoint", "audit_report", "learning_curve"]
+__all__ = ["AuditPairs", "CurvePoint", "audit_report", "check_target", "learning_curve"]
 
 _FIRST_PROMISE = 64  # audit pairs; then whenever their number has doubled
 _MAX_POINTS = 40
@@ -73,6 +74,19 @@ class CurvePoint:
     error: float
     low: float
     high: float
+
+
+def check_target(target: str) -> None:
+    """Raise an error for what is no target, and for targets without a rate to be promised."""
+    try:
+        name = parse_target(target).name
+    except ValueError:  # which lists more than is allowed here
+        name = ""
+    if name not in ("fmr", "fnmr"):
+        raise ValueError(
+            f"target={quote(target)} is not allowed: 'fmr<=RATE', 'fnmr<=RATE' or 'recall>=RATE' "
+            "is needed, with a rate above 0 and below 1."
+        )
 
 
 def learning_curve(

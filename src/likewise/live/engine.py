@@ -15,6 +15,7 @@ from likewise import _files
 from likewise._runtime.text import quote
 from likewise._runtime.validation import between, check_parameters, one_of
 from likewise.live._agreement import Agreement, agreement
+from likewise.live.audit import check_target
 from likewise.live.background import Background
 from likewise.live.changed_items import changes_since
 from likewise.live.events import ANSWERS, Answer, Event
@@ -31,7 +32,6 @@ from likewise.live.start import start_model
 from likewise.live.submission import Outcome, RefusedError, Submission
 from likewise.live.view import ModelView
 from likewise.live.writer import Writer
-from likewise.statistics._target import parse_target
 
 __all__ = ["Engine"]
 
@@ -117,7 +117,7 @@ class Engine:
                 "overlap": between(0, 1),
             },
         )
-        _check_target(target)
+        check_target(target)
         self.items = items
         self.annotators = list(annotators)
         self.target = target
@@ -220,7 +220,7 @@ class Engine:
         if shown is not None:
             submission.source = shown
         elif self.only_shown and submission.id not in self.ledger.judgements:
-            raise RefusedError(409, "this pair was not shown to you; ask for the next one.")
+            raise RefusedError(403, "this pair was not shown to you; ask for the next one.")
         elif self._reserve.contains_pair(*rows):
             submission.source = "withheld"
 
@@ -374,19 +374,6 @@ class Engine:
             known = self._checkpoints.get(position)
             if known is None or known.learner is not learner:
                 self._checkpoints[position] = ModelView(position, learner)
-
-
-def _check_target(target: str) -> None:
-    """Raise an error for what is no target, and for targets without a rate to be promised."""
-    try:
-        name = parse_target(target).name
-    except ValueError:  # which lists more than is allowed here
-        name = ""
-    if name not in ("fmr", "fnmr"):
-        raise ValueError(
-            f"target={quote(target)} is not allowed: 'fmr<=RATE', 'fnmr<=RATE' or 'recall>=RATE' "
-            "is needed, with a rate above 0 and below 1."
-        )
 
 
 def _checked_id(given: str) -> str:

@@ -40,9 +40,9 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {
     for status, text in {
         400: "Not JSON.",
         401: "No token, or a wrong one.",
-        403: "Not allowed.",
+        403: "Not allowed, or the pair was not shown to the annotator.",
         404: "No such item or judgement.",
-        409: "It contradicts an earlier judgement, or the pair was not shown.",
+        409: "It contradicts an earlier judgement.",
         411: "A Content-Length is needed.",
         413: "The body is too large.",
         421: "The host is not served here.",

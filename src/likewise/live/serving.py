@@ -11,7 +11,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from likewise._runtime.text import quote
@@ -163,9 +163,8 @@ def terminated_after_closing() -> Iterator[None]:
 
     before = signal.signal(signal.SIGTERM, leave)
     try:
-        yield
-    except _Terminated:
-        pass
+        with suppress(_Terminated):  # raised as a signal again, below
+            yield
     finally:
         signal.signal(signal.SIGTERM, before)
     if received:

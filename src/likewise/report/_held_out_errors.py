@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.stats import beta, binomtest
+from scipy.stats import binomtest
 
 from likewise._runtime.arrays import BoolArray, IndexArray
+from likewise.statistics._rate_bounds import BinomialBounds
 
 _CONFIDENCE = 0.95
 
@@ -50,7 +51,6 @@ def within_chance(errors: dict[str, Any]) -> bool:
 
 
 def _interval(rate: float, n: int) -> tuple[float, float]:
-    tail, wrong = (1 - _CONFIDENCE) / 2, rate * n
-    low = 0.0 if wrong == 0 else float(beta.ppf(tail, wrong, n - wrong + 1))
-    high = 1.0 if wrong == n else float(beta.ppf(1 - tail, wrong + 1, n - wrong))
-    return low, high
+    bounds = BinomialBounds(np.array(rate), np.array(float(n)), np.array(np.inf))
+    level = (1 + _CONFIDENCE) / 2
+    return float(bounds.lower(level)), float(bounds.upper(level))

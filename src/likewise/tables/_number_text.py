@@ -34,9 +34,15 @@ def why_not_numbers(cells: Array) -> str | None:
     str or None
         What was found and what to do, to follow the name of the column.
     """
+    odd, formatted = [], []
+    for row, cell in enumerate(cells):
+        if cell is not None and not _PLAIN.fullmatch(cell):
+            odd.append(row)
+            if _is_formatted(cell):
+                formatted.append(row)
+            elif len(odd) - len(formatted) > (1 - _MOST) * len(cells):
+                return None  # most columns of text, long before their end
     n_present = sum(cell is not None for cell in cells)
-    odd = [row for row, cell in enumerate(cells) if cell is not None and not _PLAIN.fullmatch(cell)]
-    formatted = [row for row in odd if _is_formatted(cells[row])]
     if n_present - len(odd) + len(formatted) < _MOST * n_present:
         return None
     if formatted:

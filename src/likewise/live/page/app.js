@@ -3,7 +3,6 @@ import { describe, showPair } from "./pair.js";
 
 const find = (id) => document.getElementById(id);
 const KEYS = { s: "same", d: "different", u: "unsure" };
-const MAX_CONFLICTS = 20; // that are listed; the report has more
 const MAX_PAUSE = 5000; // milliseconds between two attempts to send an answer
 let pair = null;
 let busy = false;
@@ -157,10 +156,10 @@ function showAgreement(agreed) {
   find("agreement").textContent = agreed.n_pairs
     ? `Annotators agree on ${agreed.n_agreed} of ${agreed.n_pairs} pairs that several judged.`
     : "No pair was judged by several annotators yet.";
-  const number = agreed.n_pairs - agreed.n_agreed;
+  const number = agreed.n_conflicts;
   find("conflicts").hidden = number === 0;
   find("conflicts-title").textContent = number === 1 ? "1 conflict" : `${number} conflicts`;
-  const lines = agreed.conflicts.slice(0, MAX_CONFLICTS).map((conflict) => {
+  const lines = agreed.conflicts.map((conflict) => {
     const answers = Object.entries(conflict.answers).map(([name, answer]) => `${name}: ${answer}`);
     return listItem(`“${conflict.left}” and “${conflict.right}” – ${answers.join(", ")}`);
   });
@@ -223,11 +222,11 @@ async function judge(answer) {
     await store(judgement);
     made.push(judgement.id);
   } catch (error) {
-    if (error.status !== 409) {
+    if (error.status !== 409 && error.status !== 403) {
       error.message = `“${answer}” was not stored. ${error.message}`;
       throw error;
     }
-    said = error.message.includes("not shown")
+    said = error.status === 403
       ? `“${answer}” was not stored: this pair is not asked about any more.`
       : `“${answer}” was not stored: you had judged this pair elsewhere.`;
   }
