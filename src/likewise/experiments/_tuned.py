@@ -17,7 +17,10 @@ from likewise.experiments._rows import Split, divided_by_deviation, held_out, ra
 from likewise.experiments._timing import timed
 from likewise.statistics import stratified_folds
 
-_FEW_ROWS = 1000  # fewer are divided into three folds, for choices are uncertain there
+# Numbers of rows below which settings are chosen in more inner folds: the fewer rows there are, the
+# less certain is a choice, and the less it costs.
+_INNER_FOLDS = ((100, 10), (1000, 3))
+_FOLDS_OF_MANY = 2
 
 Settings = Mapping[str, Any]
 
@@ -53,14 +56,15 @@ def choose_settings(
 ) -> Settings:
     """Return the settings with the fewest errors in inner folds of at most `n_rows` random rows.
 
-    There are two folds, or three of fewer than 1000 rows. The first of equals is chosen.
+    There are two folds, three of fewer than 1000 rows, and ten of fewer than 100. The first of
+    equals is chosen.
     """
     candidates = list(contender.settings())
     if len(candidates) == 1:
         return candidates[0]
     rows = random_rows(len(X), n_rows, random)
     X, y = X[rows], y[rows]
-    n_folds = 3 if len(rows) < _FEW_ROWS else 2
+    n_folds = next((folds for n_few, folds in _INNER_FOLDS if len(rows) < n_few), _FOLDS_OF_MANY)
     fold = stratified_folds(y, n_folds, random_state=random)
 
     def errors(split: Split) -> list[int]:
