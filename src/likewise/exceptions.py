@@ -10,8 +10,9 @@ class OverfitWarning(UserWarning):
 
     From ten features on, a fit raises it for fewer than two pairs or triplets per feature, and for
     fewer support pairs or updates than half the features. `RCA` and `Whitening` raise it for fewer
-    independent samples than features, `FDA` only without shrinkage. Use more data, fewer features,
-    for instance by PCA, or `shrinkage`.
+    independent samples than features, `FDA` only without shrinkage, and `LMNN` and
+    `MultiMetricLMNN` without `regularization` or early stopping for fewer than two per feature. Use
+    more data, fewer features, for instance by PCA, `shrinkage` or `regularization`.
     """
 
 

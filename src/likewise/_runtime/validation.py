@@ -312,14 +312,17 @@ def collected_warnings() -> Iterator[list[str]]:
             outer += messages
 
 
+_NOT_THE_USER = ("likewise", "sklearn", "contextlib")
+
+
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn with the stack level of the caller outside likewise and scikit-learn."""
+    """Warn with the stack level of the caller outside likewise, scikit-learn and decorators."""
     collected = _collected.get()
     if collected is not None:
         collected.append(message)
     level = 1
     frame = sys._getframe(0)
-    while frame.f_back and frame.f_globals.get("__name__", "").startswith(("likewise", "sklearn")):
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith(_NOT_THE_USER):
         frame = frame.f_back
         level += 1
     warnings.warn(message, category, stacklevel=level)

@@ -27,17 +27,19 @@ from likewise.experiments._timing import timed
 from likewise.neighbors import vote
 
 N_NEIGHBORS = 3
-PROTECTIONS: tuple[Mapping[str, float], ...] = (
-    {},
-    {"validation_fraction": 0.3},
-    {"regularization": 0.1},
-)
+EARLY_STOPPING: Mapping[str, float] = {"validation_fraction": 0.3}
+PROTECTIONS: tuple[Mapping[str, float], ...] = ({}, EARLY_STOPPING, {"regularization": 0.1})
 """Measures against overfitting, of which one is chosen where there are few rows per feature."""
+PROTECTIONS_OF_METRICS: tuple[Mapping[str, float], ...] = (
+    EARLY_STOPPING,
+    {},
+    {"regularization": 1.0},
+)
+"""The same for one metric per class, which has fewer rows for each matrix."""
 FACES = ("yFaces", "oFaces")
 SMALL = ("bal", "wine", "iris")
 NUMBERS_OF_PASSES = (2, 3, 5, 10)  # for the small data sets; the others have 3
 ENERGY_RULES = tuple((t, i) for t in ("euclidean", "learned") for i in (True, False))
-_VALIDATION_FRACTION = 0.3
 _MOST_ROWS_TO_CHOOSE = 8000
 _MOST_ROWS_OF_RIVALS = 2000
 _MOST_ROWS_OF_SVM = 15_000
@@ -231,29 +233,27 @@ def chosen_energy(dataset: str, run: int, limit: int | None) -> tuple[bool, tupl
 
 @lru_cache(maxsize=1)
 def fitted_metrics(dataset: str, run: int, limit: int | None) -> Fitted:
-    """Return one metric per class, stopped early by 30 % of the rows; or not, on small data."""
+    """Return one metric per class, stopped early by 30 % of the rows.
+
+    On faces and small data one of the measures against overfitting is chosen.
+    """
     p = problem(dataset, run, limit)
 
-    def fit(X: Array, y: IndexArray, fraction: float | None) -> MultiMetricLMNN:
+    def fit(X: Array, y: IndexArray, settings: Mapping[str, float]) -> MultiMetricLMNN:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            return MultiMetricLMNN(
-                N_NEIGHBORS, validation_fraction=fraction, random_state=0, n_jobs=1
-            ).fit(X, y)
+            return MultiMetricLMNN(N_NEIGHBORS, random_state=0, n_jobs=1, **settings).fit(X, y)
 
     def errors(part: Split) -> list[float]:
         train, held = part
-        fits = (fit(p.X[train], p.y[train], fraction) for fraction in fractions)
+        fits = (fit(p.X[train], p.y[train], settings) for settings in candidates)
         return [1 - float(model.score(p.X[held], p.y[held])) for model in fits]
 
-    fractions: tuple[float | None, ...] = (_VALIDATION_FRACTION,)
-    if dataset in SMALL:
-        fractions = (_VALIDATION_FRACTION, None)
-    fraction = choose(fractions, errors, splits(dataset, p, run))
+    candidates = PROTECTIONS_OF_METRICS if dataset in (*FACES, *SMALL) else (EARLY_STOPPING,)
+    settings = choose(candidates, errors, splits(dataset, p, run))
     rows = some_rows(p, _MOST_ROWS_OF_VARIANTS, "variants", run)
-    model, seconds = timed(lambda: fit(p.X[rows], p.y[rows], fraction))
-    learned = _learned(p, rows, model)
-    return Fitted(model, seconds, learned, {"validation_fraction": fraction})
+    model, seconds = timed(lambda: fit(p.X[rows], p.y[rows], settings))
+    return Fitted(model, seconds, _learned(p, rows, model), settings)
 
 
 def _learned(p: Problem, rows: IndexArray, model: LMNN | MultiMetricLMNN) -> IndexArray:

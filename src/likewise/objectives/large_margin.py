@@ -259,14 +259,20 @@ class LowerBound(Protocol):
 
 
 class QuadraticPenalty(NamedTuple):
-    """The penalty ``strength/2 ‖M - centre‖²``."""
+    """The penalty ``strength/2 ‖M - centre‖²``, or the sum of those of several M.
+
+    Attributes
+    ----------
+    centre : array of shape (n_features, n_features)
+    strength : float, or array of shape (n_metrics, 1, 1)
+    """
 
     centre: Array
-    strength: float
+    strength: Any
 
     def value(self, M: Array) -> float:
-        """Return the penalty of M."""
-        return self.strength / 2 * float(np.square(M - self.centre).sum())
+        """Return the penalty of M, of shape (..., n_features, n_features)."""
+        return float((self.strength / 2 * np.square(M - self.centre)).sum())
 
     def gradient(self, M: Array) -> Array:
         """Return its gradient with respect to M."""
@@ -274,9 +280,25 @@ class QuadraticPenalty(NamedTuple):
 
     def minimum_plus_linear(self, G: Array) -> float:
         """Return the minimum of ``⟨G, M⟩`` plus the penalty over positive semidefinite M."""
-        eigenvalues = eigh(self.centre - G / self.strength, eigvals_only=True)
-        positive = float(np.square(np.maximum(eigenvalues, 0)).sum())
-        return self.strength / 2 * (float(np.square(self.centre).sum()) - positive)
+        eigenvalues = np.linalg.eigvalsh(self.centre - G / self.strength)
+        positive = np.square(np.maximum(eigenvalues, 0)).sum(axis=-1)
+        free = self.strength / 2 * (np.square(self.centre).sum() - positive[..., None, None])
+        return float(free.sum())
+
+    def bound(self, dual_value: float, pull: Array, Q: Array) -> DualBound:
+        """Return the bound for dual variables with this value, P and Q.
+
+        Any multiple s ≤ 1 of them is feasible: a penalised Lagrangian is bounded below.
+        """
+
+        def bound(s: float) -> float:
+            return s * dual_value + self.minimum_plus_linear(pull + s * Q)
+
+        unscaled = bound(1.0)
+        best = minimize_scalar(
+            lambda s: -bound(s), bounds=(0.0, 1.0), method="bounded", options={"maxiter": 12}
+        )
+        return DualBound(unscaled, max(unscaled, -float(best.fun)))
 
 
 class LargeMarginBound:
@@ -315,7 +337,7 @@ class LargeMarginBound:
         """Return the bound from the derivatives of the hinges at these squared distances."""
         dual_value, Q = self._push(objective, targets, impostors)
         if self.penalty is not None:
-            return self._with_penalty(self.penalty, dual_value, Q)
+            return self.penalty.bound(dual_value, self.pull, Q)
         return scaled_to_feasible(dual_value, self.min_eigenvalue(Q))
 
     def descent_rows(
@@ -324,8 +346,7 @@ class LargeMarginBound:
         """Return rows R with ``RᵀR = [-G]₊`` for the gradient G in M, and their pull."""
         _, Q = self._push(objective, targets, impostors)
         if self.penalty is not None:
-            G = self.pull + Q + self.penalty.gradient(L.T @ L)
-            rows = negative_part(G, np.eye(len(G)))
+            rows = negative_part(self.pull + Q + self.penalty.gradient(L.T @ L))
         else:
             rows = self.negative_part(Q)
         return [rows], self.pull_of(rows)
@@ -340,16 +361,6 @@ class LargeMarginBound:
             objective, impostors = replace(objective, impostors=pairs.select(kept)), impostors[kept]
         push = objective.loss(targets, impostors, pull=0.0)
         return -objective.margin * float(push.impostors.sum()), objective.gradient_in_matrix(push)
-
-    def _with_penalty(self, penalty: QuadraticPenalty, dual_value: float, Q: Array) -> DualBound:
-        def bound(s: float) -> float:
-            return s * dual_value + penalty.minimum_plus_linear(self.pull + s * Q)
-
-        unscaled = bound(1.0)
-        best = minimize_scalar(
-            lambda s: -bound(s), bounds=(0.0, 1.0), method="bounded", options={"maxiter": 12}
-        )
-        return DualBound(unscaled, max(unscaled, -float(best.fun)))
 
     def min_eigenvalue(self, Q: Array) -> float:
         """Return the smallest generalised eigenvalue of Q relative to P, in the range of P."""
@@ -379,11 +390,12 @@ class LargeMarginBound:
         return inside
 
 
-def negative_part(G: Array, axes: Array) -> Array:
-    """Return rows R with ``RᵀR = axes [-axesᵀ G axes]₊ axesᵀ``."""
-    values, vectors = eigh(axes.T @ G @ axes)
+def negative_part(G: Array, axes: Array | None = None) -> Array:
+    """Return rows R with ``RᵀR = axes [-axesᵀ G axes]₊ axesᵀ``; without axes, ``[-G]₊``."""
+    values, vectors = eigh(G if axes is None else axes.T @ G @ axes)
     negative = values < 0
-    return np.asarray(np.sqrt(-values[negative])[:, None] * (axes @ vectors[:, negative]).T)
+    directions = vectors[:, negative] if axes is None else axes @ vectors[:, negative]
+    return np.asarray(np.sqrt(-values[negative])[:, None] * directions.T)
 
 
 def scaled_to_feasible(dual_value: float, min_eigenvalue: float) -> DualBound:

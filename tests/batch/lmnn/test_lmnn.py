@@ -383,3 +383,32 @@ def test_columns_of_categories_have_bounded_weights(n_rows):
     weights = np.linalg.svd(model.components_, compute_uv=False)
     assert weights[0] < 5 * np.median(weights)
     assert model.duality_gap_ < model.tol
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_features_that_vary_by_nothing_next_to_the_others_get_no_weight(dtype):
+    """As in embeddings of texts, some of whose features are constant but for 1e-33."""
+    X, y = overlapping(150, 4, seed=3)
+    dead = 1e-33 * np.random.default_rng(0).normal(size=(150, 2))
+    model = lw.LMNN().fit(np.hstack([X, dead]).astype(dtype), y)
+    assert not model.components_[:, 4:].any()
+    expected = lw.LMNN().fit(X.astype(dtype), y).mahalanobis_matrix()
+    np.testing.assert_allclose(model.mahalanobis_matrix()[:4, :4], expected, rtol=1e-3, atol=1e-3)
+
+
+def test_few_rows_per_feature_raise_a_warning():
+    X, y = overlapping(40, 20, seed=3)
+    sentence = r"^LMNN learned 210 weights of 20 features from 37 independent samples, fewer than"
+    with pytest.warns(lw.OverfitWarning, match=sentence) as caught:
+        lw.LMNN().fit(X, y)
+    assert {warning.filename for warning in caught} == {__file__}
+    with pytest.warns(lw.OverfitWarning, match=sentence):
+        lw.MultiMetricLMNN().fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", lw.OverfitWarning)
+        lw.LMNN(regularization=1).fit(X, y)
+        lw.MultiMetricLMNN(regularization=1).fit(X, y)
+        lw.LMNN(n_components=2).fit(X, y)
+        lw.LMNN(validation_fraction=0.3, random_state=0).fit(X, y)
+        lw.LMNN().fit(X[:, :9], y)
+        lw.LMNN().fit(*overlapping(43, 20, seed=3))

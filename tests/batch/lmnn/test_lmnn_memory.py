@@ -4,7 +4,8 @@ import tracemalloc
 
 import numpy as np
 import pytest
-import sklearn.neighbors  # noqa: F401, its import would count as memory of the fit
+import rich.progress  # noqa: F401, their imports would count as memory of a fit,
+import sklearn.neighbors  # noqa: F401, the former where it is slow
 
 import likewise as lw
 from likewise._runtime import memory

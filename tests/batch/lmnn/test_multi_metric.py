@@ -85,8 +85,11 @@ def test_the_search_finds_every_impostor(by):
         search(Z, to_targets, 0.1)
 
 
-def optimum(X, y, clusters, k, push, margin):
-    """Return the optimum of the semidefinite programme, by CVXPY."""
+def optimum(X, y, clusters, k, push, margin, penalty=None):
+    """Return the optimum of the semidefinite programme, by CVXPY.
+
+    `penalty` has M₀, and the strength for every cluster.
+    """
     n_clusters = int(clusters.max()) + 1
     Ms = [cp.Variable((X.shape[1],) * 2, PSD=True) for _ in range(n_clusters)]
 
@@ -102,6 +105,9 @@ def optimum(X, y, clusters, k, push, margin):
                 for row in range(len(X))
                 if y[row] != y[i]
             ]
+    if penalty is not None:
+        centre, strengths = penalty
+        terms += [s * cp.sum_squares(M - centre) for M, s in zip(Ms, strengths, strict=True)]
     problem = cp.Problem(cp.Minimize(cp.sum(cp.hstack(terms))))
     return problem.solve(solver=cp.CLARABEL)
 
@@ -120,6 +126,41 @@ def test_the_optimum_of_the_semidefinite_programme(clusters):
         loop_objective(X, y, model.clusters_, model.components_, 1, 0.5, 1.0), rel=1e-9
     )
     assert model.objective_ < lw.LMNN(1, scale=1.0, tol=1e-3).fit(X, y).objective_
+
+
+@pytest.mark.parametrize("clusters", ["class", "uneven"])
+def test_regularization_finds_its_optimum(clusters):
+    X, y = data(24, 2)
+    given = "class" if clusters == "class" else (np.arange(len(X)) < 5).astype(int)
+    options = {"scale": 1.0, "tol": 1e-4, "max_iter": 3000, "regularization": 0.3}
+    model = lw.MultiMetricLMNN(1, clusters=given, **options).fit(X, y)
+    centre = lw.LMNN(1, **options).fit(X, y).mahalanobis_matrix()
+    strengths = 0.3 * np.bincount(model.clusters_) / np.square(centre).sum()
+    best = optimum(X, y, model.clusters_, 1, 0.5, 1.0, (centre, strengths))
+    assert best * (1 - 1e-6) <= model.objective_ <= best * (1 + 1e-4)
+    assert model.objective_ * (1 - model.duality_gap_) <= best * (1 + 1e-6)
+    assert model.duality_gap_ <= 1e-4
+
+
+def test_a_strong_penalty_keeps_the_single_metric():
+    X, y = data(60)
+    model = lw.MultiMetricLMNN(2, regularization=1e6, tol=0.5).fit(X, y)
+    single = lw.LMNN(2, regularization=1e6, tol=0.5).fit(X, y)
+    for L in model.components_:
+        np.testing.assert_allclose(L.T @ L, single.mahalanobis_matrix(), rtol=1e-3, atol=1e-6)
+
+
+def test_a_cluster_without_training_rows_keeps_the_single_metric():
+    X, y = data(60)
+    _, held_out = split_validation(y, np.ones(60), 0.3, 0)
+    clusters = np.zeros(60, int)
+    clusters[held_out] = 1
+    options = {"validation_fraction": 0.3, "random_state": 0, "regularization": 0.1}
+    model = lw.MultiMetricLMNN(2, clusters=clusters, **options).fit(X, y)
+    train = np.setdiff1d(np.arange(60), held_out)
+    single = lw.LMNN(2, regularization=0.1).fit(X[train], y[train]).mahalanobis_matrix()
+    L = model.components_[1]
+    np.testing.assert_allclose(L.T @ L, single, rtol=1e-9, atol=1e-12)
 
 
 def test_weights_of_anchors_against_the_formula():

@@ -31,7 +31,7 @@ from likewise._runtime.validation import (
     strictly_between,
 )
 from likewise.base import fitting
-from likewise.base.diagnosis import diagnosed
+from likewise.base.diagnosis import diagnosed, warn_of_few_rows
 from likewise.batch._initialisation import checked_init, init_rule, initial_components
 from likewise.batch._kernel_metric import KernelMetric
 from likewise.batch._kernel_space import KernelSpace
@@ -257,7 +257,10 @@ class LMNN(KernelMetric):
             validation = ValidationSet(queries, codes[held_out], codes[train])
         options = (self.n_neighbors, self.margin, self.n_jobs, self.neighbors)
         supervision = LabelSupervision(codes[train], weights[train], pairs, *options)
-        return self._learn(rows, supervision, init, space, numpy_dtype(X), validation)
+        self._learn(rows, supervision, init, space, numpy_dtype(X), validation)
+        if space is None and validation is None and self.n_components is None:
+            warn_of_few_rows(self, len(X) - len(classes), X.shape[1])
+        return self
 
     @fitting
     @single_threaded_blas()

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.row_numbers import check_weights
 from likewise._runtime.tensors import as_given
-from likewise._runtime.threads import openmp_threads, single_threaded_blas
+from likewise._runtime.threads import single_threaded_blas
 from likewise._runtime.validation import (
     Rule,
     TableLike,
@@ -20,8 +20,8 @@ from likewise._runtime.validation import (
     check_labelled,
     check_rows,
     either,
-    encode_labels,
     n_jobs_rule,
+    non_negative,
     none,
     one_of,
     positive,
@@ -29,6 +29,7 @@ from likewise._runtime.validation import (
 )
 from likewise.base import NeighborVoter, fitting
 from likewise.batch._initialisation import initial_components
+from likewise.batch.lmnn.clusters import assign_clusters
 from likewise.batch.lmnn.early_stopping import ValidationSet, split_validation
 from likewise.batch.lmnn.estimator import LMNN
 from likewise.batch.lmnn.impostors import ClusteredImpostorSearch
@@ -36,7 +37,7 @@ from likewise.batch.lmnn.local_metrics import LocalMetrics
 from likewise.batch.lmnn.memory import require_memory_for_lmnn
 from likewise.batch.lmnn.multi_metric_objective import MultiMetricLargeMargin
 from likewise.batch.lmnn.preconditioning import CentredData, Preconditioner
-from likewise.batch.lmnn.problem import LMNNProblem
+from likewise.batch.lmnn.problem import LMNNProblem, penalty_towards
 from likewise.batch.lmnn.targets import LabelSupervision
 from likewise.batch.lmnn.working_set import working_set_lbfgs
 from likewise.metric import canonical_form
@@ -63,6 +64,10 @@ class MultiMetricLMNN(NeighborVoter):
         this number of clusters; or per distinct value of an array.
     push, margin, scale
         As in `LMNN`.
+    regularization : float
+        Strength ρ of a penalty that keeps all metrics near the single one, whose M₀ is learned with
+        the same `regularization`: ``ρ Σ n_c ‖M_c - M₀‖² / ‖M₀‖²`` over clusters of n_c rows. Useful
+        for small samples, since there are as many matrices as clusters.
     max_iter : int
         Maximum number of iterations for the single metric, and again for the joint fit.
     tol : float
@@ -124,6 +129,7 @@ class MultiMetricLMNN(NeighborVoter):
         "push": strictly_between(0, 1),
         "margin": positive(),
         "scale": either(one_of("auto"), positive()),
+        "regularization": non_negative(),
         "max_iter": at_least(1),
         "tol": positive(),
         "validation_fraction": either(none(), strictly_between(0, 1)),
@@ -138,6 +144,7 @@ class MultiMetricLMNN(NeighborVoter):
         push: float = 0.5,
         margin: float = 1.0,
         scale: str | float = "auto",
+        regularization: float = 0.0,
         max_iter: int = 500,
         tol: float = 0.01,
         validation_fraction: float | None = None,
@@ -150,6 +157,7 @@ class MultiMetricLMNN(NeighborVoter):
         self.push = push
         self.margin = margin
         self.scale = scale
+        self.regularization = regularization
         self.max_iter = max_iter
         self.tol = tol
         self.validation_fraction = validation_fraction
@@ -182,7 +190,7 @@ class MultiMetricLMNN(NeighborVoter):
         train, held_out = split_validation(
             codes, weights, self.validation_fraction, self.random_state
         )
-        clusters = self._assign_clusters(X, codes)
+        clusters = assign_clusters(self.clusters, X, codes, self.random_state)
         n_clusters = int(clusters.max()) + 1
         require_memory_for_lmnn("MultiMetricLMNN", X, X.shape[1], n_metrics=n_clusters)
         single = LMNN(
@@ -190,6 +198,7 @@ class MultiMetricLMNN(NeighborVoter):
             push=self.push,
             margin=self.margin,
             scale=self.scale,
+            regularization=self.regularization,
             max_iter=self.max_iter,
             tol=self.tol,
             n_jobs=self.n_jobs,
@@ -265,8 +274,13 @@ class MultiMetricLMNN(NeighborVoter):
         search = ClusteredImpostorSearch(
             train_clusters, train_codes, targets, train_weights > 0, self.margin, self.n_jobs
         )
-        preconditioner = Preconditioner.from_pull(objective)
-        start = single.components_ / single.scale_ @ preconditioner.from_original
+        single_L = single.components_ / single.scale_
+        sizes = np.maximum(np.bincount(train_clusters, minlength=objective.n_clusters), 1)
+        strengths = self.regularization * train_weights.sum() * sizes / len(train)
+        penalty = penalty_towards(single_L, strengths)
+        precondition = Preconditioner.identity if penalty else Preconditioner.from_pull
+        preconditioner = precondition(objective)
+        start = single_L @ preconditioner.from_original
 
         def components(x: Array) -> Array:
             return np.asarray(x @ preconditioner.to_original * single.scale_)
@@ -281,7 +295,7 @@ class MultiMetricLMNN(NeighborVoter):
 
         found = self._solve(
             working_set_lbfgs,
-            LMNNProblem(replace(objective, X=preconditioner.X), search),
+            LMNNProblem(replace(objective, X=preconditioner.X), search, penalty),
             np.stack([start] * objective.n_clusters),
             fitted=lambda x: {**attributes, "components_": components(x).astype(X.dtype)},
             tol=self.tol,
@@ -290,30 +304,6 @@ class MultiMetricLMNN(NeighborVoter):
         )
         self.duality_gap_ = 1.0 if found.gap is None else found.gap
         return components(found.x)
-
-    def _assign_clusters(self, X: Array, codes: IndexArray) -> IndexArray:
-        """Return the cluster of each row."""
-        if isinstance(self.clusters, str):
-            return codes
-        if np.ndim(self.clusters):
-            given = np.asarray(self.clusters)
-            if given.shape != (len(X),):
-                raise ValueError(
-                    f"clusters has shape {given.shape}, but X has {len(X)} rows: one value per row "
-                    "is needed."
-                )
-            return encode_labels(given)[1]
-        n_clusters = int(self.clusters)  # type: ignore[arg-type]
-        if n_clusters > len(X):
-            raise ValueError(
-                f"clusters={n_clusters} is not allowed: X has {len(X)} rows, and there cannot be "
-                "more clusters."
-            )
-        from sklearn.cluster import KMeans
-
-        with openmp_threads(1):  # the same bits everywhere
-            found = KMeans(n_clusters, n_init=10, random_state=self.random_state).fit_predict(X)
-        return encode_labels(found)[1]
 
     def kneighbors(self, X: TableLike, n_neighbors: int | None = None) -> tuple[Array, IndexArray]:
         """Return the distances and row numbers of the nearest training rows, nearest first.

@@ -20,6 +20,7 @@ from likewise.objectives.large_margin import (
     LowerBound,
     PairLoss,
     QuadraticPenalty,
+    negative_part,
     scaled_to_feasible,
 )
 
@@ -71,9 +72,7 @@ class MultiMetricLargeMargin(LargeMargin):
 
     def lower_bound(self, penalty: QuadraticPenalty | None = None) -> LowerBound:
         """Return the function that bounds this objective over all metrics of the clusters."""
-        if penalty is not None:
-            raise NotImplementedError("Several metrics have no penalty.")
-        return MultiMetricLargeMarginBound(self)
+        return MultiMetricLargeMarginBound(self, penalty)
 
     def gradients_in_matrices(self, loss: PairLoss) -> Array:
         """Return the gradient with respect to the M of every cluster."""
@@ -156,16 +155,24 @@ class MultiMetricLargeMarginBound:
     ----------
     objective : MultiMetricLargeMargin
         Data, targets and weights.
+    penalty : QuadraticPenalty or None
+        What is added to the objective, for all metrics.
     """
 
-    def __init__(self, objective: MultiMetricLargeMargin) -> None:
-        self._bounds = [LargeMarginBound(objective, pull) for pull in objective.pull_gradients()]
+    def __init__(
+        self, objective: MultiMetricLargeMargin, penalty: QuadraticPenalty | None = None
+    ) -> None:
+        self._pulls = objective.pull_gradients()
+        self._bounds = [LargeMarginBound(objective, pull) for pull in self._pulls]
+        self._penalty = penalty
 
     def __call__(
         self, objective: MultiMetricLargeMargin, targets: FloatArray, impostors: FloatArray
     ) -> DualBound:
         """Return the bound from the derivatives of the hinges at these squared distances."""
         dual_value, gradients = self._push(objective, targets, impostors)
+        if self._penalty is not None:
+            return self._penalty.bound(dual_value, self._pulls, gradients)
         return scaled_to_feasible(
             dual_value,
             min(bound.min_eigenvalue(Q) for bound, Q in zip(self._bounds, gradients, strict=True)),
@@ -180,18 +187,23 @@ class MultiMetricLargeMarginBound:
     ) -> tuple[list[Array], float]:
         """Return rows with ``RᵀR = [-G]₊`` for the gradient G of every cluster, and their pull."""
         _, gradients = self._push(objective, targets, impostors)
-        rows = [bound.negative_part(Q) for bound, Q in zip(self._bounds, gradients, strict=True)]
+        if self._penalty is not None:
+            M = np.swapaxes(L, -1, -2) @ L
+            rows = [negative_part(G) for G in self._pulls + gradients + self._penalty.gradient(M)]
+        else:
+            rows = [b.negative_part(Q) for b, Q in zip(self._bounds, gradients, strict=True)]
         return rows, sum(bound.pull_of(R) for bound, R in zip(self._bounds, rows, strict=True))
 
     def _push(
         self, objective: MultiMetricLargeMargin, targets: FloatArray, impostors: FloatArray
     ) -> tuple[float, Array]:
         """Return ``margin Σλ`` and the Q of every cluster."""
-        pairs = objective.impostors
-        kept = np.empty(len(pairs), dtype=bool)
-        for cluster, part in objective.split_by_cluster(pairs.cols):
-            kept[part] = self._bounds[cluster].in_pull_range(pairs.rows[part], pairs.cols[part])
-        objective = replace(objective, impostors=pairs.select(kept))
-        push = objective.loss(targets, impostors[kept], pull=0.0)
+        if self._penalty is None:
+            pairs = objective.impostors
+            kept = np.empty(len(pairs), dtype=bool)
+            for cluster, part in objective.split_by_cluster(pairs.cols):
+                kept[part] = self._bounds[cluster].in_pull_range(pairs.rows[part], pairs.cols[part])
+            objective, impostors = replace(objective, impostors=pairs.select(kept)), impostors[kept]
+        push = objective.loss(targets, impostors, pull=0.0)
         dual_value = -objective.margin * float(push.impostors.sum())
         return dual_value, objective.gradients_in_matrices(push)

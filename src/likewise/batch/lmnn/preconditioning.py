@@ -14,6 +14,7 @@ from likewise._numerics.products import map_rows
 from likewise._runtime.arrays import Array, IndexArray
 from likewise._runtime.blocks.rows import BlockedRows
 from likewise._runtime.tensors import is_tensor
+from likewise.batch._feature_spreads import inverse_stds_of
 from likewise.constraints import unit_sqdist
 from likewise.objectives import GroupedPairs, LargeMargin
 
@@ -148,8 +149,9 @@ class Preconditioner(NamedTuple):
         separate samples by the rounding errors of dependent features.
         """
         stds = objective.standard_deviations()
-        varying = np.flatnonzero(stds)
-        inverse_stds = 1 / stds[varying]
+        inverse_stds = inverse_stds_of(stds, np.zeros_like(stds), stds)
+        varying = np.flatnonzero(inverse_stds)
+        inverse_stds = inverse_stds[varying]
         pull = objective.pull_gradient()[np.ix_(varying, varying)]
         if not pull.any():
             return cls.identity(objective)

@@ -87,7 +87,7 @@ class LMNNProblem:
                 _Searched(L, targets, impostors),
             )
         targets, impostors = self._searched.targets, self._searched.impostors
-        penalty = 0.0 if self.penalty is None else self.penalty.value(L.T @ L)
+        penalty = 0.0 if self.penalty is None else self.penalty.value(_matrices(L))
         bound = self._lower_bound(objective, targets, impostors)
         value = replace(objective, smoothing=0.0).loss(targets, impostors).value
         smoothed = objective.loss(targets, impostors)
@@ -156,18 +156,27 @@ class _PenalisedObjective:
     def value_and_gradient(self, L: Array) -> tuple[float, Array]:
         value, gradient = self.objective.value_and_gradient(L)
         if self.penalty is not None:
-            M = L.T @ L
+            M = _matrices(L)
             value += self.penalty.value(M)
             gradient = gradient + 2 * L @ self.penalty.gradient(M)
         return value, gradient
 
 
-def penalty_towards(L: Array, strength: float) -> QuadraticPenalty | None:
-    """Return ``strength ‖M - M₀‖² / ‖M₀‖²`` for ``M₀ = L.T @ L``; None if the strength is 0."""
-    if not strength:
+def _matrices(L: Array) -> Array:
+    """Return M = LᵀL, or that of every metric."""
+    return np.asarray(np.swapaxes(L, -1, -2) @ L)
+
+
+def penalty_towards(L: Array, strength: float | Array) -> QuadraticPenalty | None:
+    """Return ``strength ‖M - M₀‖² / ‖M₀‖²`` for ``M₀ = L.T @ L``; None if the strength is 0.
+
+    An array has the strength for each of several metrics.
+    """
+    if not np.any(strength):
         return None
     centre = L.T @ L
-    return QuadraticPenalty(centre, 2 * strength / float(np.square(centre).sum()))
+    scaled = 2 * np.asarray(strength) / float(np.square(centre).sum())
+    return QuadraticPenalty(centre, scaled[:, None, None] if scaled.ndim else float(scaled))
 
 
 def best_multiple(objective: LargeMargin, search: ImpostorSearch, Z: Array) -> float:
