@@ -20,9 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from likewise._runtime.blocks import is_read_in_blocks
+from likewise._runtime.blocks import is_dask, is_read_in_blocks
+from likewise._runtime.configuration import get_config
 from likewise._runtime.memory import format_size
 from likewise._runtime.tables import check_table
+from likewise._runtime.tensors import is_tensor
 from likewise._runtime.threads import count_threads, single_threaded_blas
 from likewise._runtime.validation import TableLike
 from likewise.objectives.softmax_neighbours import softmax_bytes
@@ -37,6 +39,9 @@ _SEARCHES = 8  # of impostors, by LMNN
 _SCREENED_FEATURES = 48  # from here on, searches leave most tiles early
 _MINI_BATCH_ROWS = 50_000  # from here on, NCA takes mini-batches
 _SIDE = 512
+_SERIAL_SHARE = 0.1  # of the work of fits that take seconds: two threads use 1.75 to 1.9 cores
+# The argument that says what a method of fitting learns from.
+_SUPERVISION = {"fit": "y", "fit_pairs": "pairs", "fit_triplets": "triplets"}
 
 
 @dataclass(frozen=True)
@@ -291,6 +296,42 @@ def estimate_fit(learner: Any, X: TableLike, y: ArrayLike | None, n_pairs: int |
         seconds += cost.fixed + cost.factor * cost.operations(size) / machine_rate()
         n_bytes += cost.n_bytes(size)
     return Estimate.of(seconds, n_bytes, max(cost.uncertainty for cost in costs))
+
+
+def expected_seconds(
+    learner: Any, fit: str, X: Any, *args: Any, **kwargs: Any
+) -> tuple[float, float] | None:
+    """Return the fewest and the most seconds that a fit is expected to take on the clock.
+
+    None if there is no formula for it: for Dask collections, tensors, kernels and learners of other
+    packages without one. What is wrong with the arguments is left for the fit to say.
+
+    Parameters
+    ----------
+    learner : Learner
+    fit : str
+        The name of the method that fits.
+    X, *args, **kwargs
+        Its arguments.
+    """
+    if fit not in _SUPERVISION or not _is_in_memory(X) or vars(learner).get("kernel") is not None:
+        return None
+    supervision = args[0] if args else kwargs.get(_SUPERVISION[fit])
+    y, n_pairs = supervision, None
+    try:
+        if fit != "fit" and supervision is not None:
+            y, n_pairs = None, len(supervision)
+        found = estimate_fit(learner, X, y, n_pairs)
+    except (TypeError, ValueError, NotImplementedError):
+        return None
+    owner = learner if hasattr(learner, "n_jobs") else getattr(learner, "metric", None)
+    threads = count_threads(owner.n_jobs) if hasattr(owner, "n_jobs") else 1
+    share = _SERIAL_SHARE + (1 - _SERIAL_SHARE) / threads
+    return found.interval[0] * share, found.interval[1] * share
+
+
+def _is_in_memory(X: Any) -> bool:
+    return not (is_dask(X) or is_tensor(X) or get_config()["device"] not in ("auto", "cpu"))
 
 
 def _cost_of(learner: Any) -> Cost:
