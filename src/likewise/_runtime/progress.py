@@ -42,12 +42,12 @@ class TimeLeft:
     the first trend on: both ranges are assumed to be right, so that their intersection is, and
     where they have none, what is observed counts.
 
-    The middle of the observed range is the geometric mean of the time spent and of the time until `excess`
-    is 1, if its logarithm goes on to fall by its mean slope so far. Convergence is seldom regular:
-    stages follow each other, and bounds are loose until the end. So the range goes from a fifth of
-    its middle to five times that, with the extrapolated time in it, unless the limit of iterations
-    comes first. In 78 fits of 13 learners a range was known for 62 % of the time and right for 90 %
-    of that; its middle was within a factor of 2 of the truth for 65 %.
+    The middle of the observed range is the geometric mean of the time spent and of the time until
+    `excess` is 1, if its logarithm goes on to fall by its mean slope so far. Convergence is seldom
+    regular: stages follow each other, and bounds are loose until the end. So the range goes from a
+    fifth of its middle to five times that, with the extrapolated time in it, unless the limit of
+    iterations comes first. In 78 fits of 13 learners such a range was known for 62 % of the time
+    and right for 90 % of that; its middle was within a factor of 2 of the truth for 65 %.
 
     Parameters
     ----------

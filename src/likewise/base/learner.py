@@ -157,8 +157,8 @@ class Learner(CallbackSupportMixin, BaseEstimator):
         Returns
         -------
         Estimate
-            Seconds and bytes; the seconds are uncertain by a factor of 2 either way for `LMNN`,
-            `NCA` and the closed forms, and of 4 for the others.
+            Seconds and bytes; `interval` has the uncertainty of the seconds, which is a factor of
+            2 either way for most methods, and of 4 where the number of iterations varies more.
 
         Examples
         --------
