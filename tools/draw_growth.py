@@ -36,9 +36,9 @@ class Curve(NamedTuple):
 
     @property
     def power(self) -> float:
-        """The exponent of the power law through the last two points."""
-        (x0, y0), (x1, y1) = self.points[-2:]
-        return float(np.log(y1 / y0) / np.log(x1 / x0))
+        """The exponent of the power law fitted to the last three points."""
+        x, y = np.log(self.points[-3:]).T
+        return float(np.polyfit(x, y, 1)[0])
 
     @property
     def label(self) -> str:
@@ -73,7 +73,7 @@ def over(fact: str, first: str) -> list[Curve]:
 
 
 def draw(curves: list[Curve], fact: str) -> Figure:
-    """Return the figure of some curves, each named at its end with its power there."""
+    """Return the figure of some curves, each with its power in the legend."""
     with style():
         figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
         axes = figure.add_subplot()
@@ -88,7 +88,7 @@ def draw(curves: list[Curve], fact: str) -> Figure:
                 marker=MARKERS[place % len(MARKERS)],
                 markersize=4,
                 color=COLORS[place % len(COLORS)],
-                label=f"{curve.label}: {_power_text(curve.power)}",
+                label=f"{curve.label}: power {curve.power:.1f}",
             )
         ticks = sorted({x for curve in curves for x, _ in curve.points})
         axes.set_xticks(ticks, [_short(tick) for tick in ticks])
@@ -96,10 +96,6 @@ def draw(curves: list[Curve], fact: str) -> Figure:
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
         figure.legend(loc="outside upper left", ncols=2, fontsize=SMALL_FONT_SIZE, labelcolor=INK)
     return figure
-
-
-def _power_text(power: float) -> str:
-    return f"power {power:.1f}"
 
 
 def _short(number: float) -> str:
