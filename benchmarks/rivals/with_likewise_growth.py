@@ -9,7 +9,7 @@ FEWEST_ROWS = 1000  # tests have fewer, for which processes would take too long 
 
 
 def fit(threads, name):
-    learner = _learner(name, threads)
+    learner = _learner(threads, name)
 
     def fit_rows(data):
         return _timed(lambda: learner.fit(data["X"], data["y"]))
@@ -18,7 +18,7 @@ def fit(threads, name):
 
 
 def fit_pairs(threads, name):
-    learner = _learner(name, threads)
+    learner = _learner(threads, name)
 
     def fit_to_pairs(data):
         return _timed(lambda: learner.fit_pairs(data["X"], data["pairs"], data["same"]))
@@ -30,7 +30,7 @@ def fit_on_dask(threads, name):
     import dask.array as da
     from distributed import Client, LocalCluster
 
-    learner = _learner(name, threads)
+    learner = _learner(threads, name)
 
     def fit_on_workers(data):
         in_processes = len(data["X"]) >= FEWEST_ROWS
@@ -43,7 +43,7 @@ def fit_on_dask(threads, name):
     return fit_on_workers
 
 
-def _learner(name, threads):
+def _learner(threads, name):
     import likewise
 
     learner = getattr(likewise, name)()
