@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.adapter_data import adapter_datasets, timed_datasets
+from benchmarks.growth_data import growth_datasets
 from benchmarks.scale_data import scale_datasets
 from likewise.datasets import deskew
 from likewise.datasets import load as load_dataset
@@ -208,6 +209,7 @@ DATASETS: dict[str, tuple[int, Callable[[], Rows]]] = {
     "er-dblp-acm-half": (256, partial(judged_pairs, "er_dblp_acm", 2340)),
     "er-dblp-acm-three-quarters": (256, partial(judged_pairs, "er_dblp_acm", 3510)),
     **adapter_datasets(),
+    **growth_datasets(),
     **scale_datasets(),
     **timed_datasets(),
     **{

@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import likewise as lw
 from likewise._runtime import progress as module
-from likewise._runtime.progress import TimeLeft, overall_progress, progress
+from likewise._runtime.progress import TimeLeft, expecting, overall_progress, progress
 from likewise.testing._data import blobs
 
 
@@ -150,6 +150,55 @@ def test_the_limit_of_iterations_ends_the_range():
     np.testing.assert_allclose(known[-1], 1, rtol=1e-9)
 
 
+def test_the_time_left_begins_with_what_was_expected():
+    clock = Clock()
+    left = TimeLeft(None, clock, expected=(10.0, 40.0))
+    assert left.bounds() == (10, 40)
+    clock.now = 4
+    left.report(1, 1e3)  # one report shows no trend
+    assert left.bounds() == (6, 36)
+    clock.now = 20
+    assert left.bounds() == (0, 20)
+    clock.now = 40
+    assert left.bounds() is None
+
+
+def test_expected_and_observed_ranges_are_intersected():
+    def bounds(expected):
+        clock = Clock()
+        left = TimeLeft(None, clock, expected=expected)
+        for clock.now in range(1, 6):
+            left.report(clock.now, np.exp(10 - clock.now))
+        return left.bounds()
+
+    observed = bounds(None)
+    assert observed == pytest.approx((1, 25))
+    assert bounds((8.0, 20.0)) == pytest.approx((3, 15))
+    assert bounds((1.0, 12.0)) == pytest.approx((1, 7))
+    assert bounds((12.0, 90.0)) == pytest.approx((7, 25))
+    assert bounds((90.0, 99.0)) == observed  # much faster than was expected
+    assert bounds((0.1, 5.5)) == observed  # and slower
+
+
+@pytest.mark.parametrize("factor", [0.6, 1.0, 1.7])
+def test_ranges_of_recorded_fits_are_narrower_if_the_fits_were_expected(factor):
+    widths = []
+    for times, excesses in RECORDED.values():
+        *times, end = map(float, times.split())
+        clock = Clock()
+        told = TimeLeft(None, clock, expected=(end * factor / 2, end * factor * 2))
+        alone = TimeLeft(None, clock)
+        for clock.now, excess in zip(times, map(float, excesses.split()), strict=False):
+            told.report(1, excess)
+            alone.report(1, excess)
+            low, high = told.bounds()
+            assert holds(np.array([low, high]) / (end - clock.now))
+            if (before := alone.bounds()) is not None:
+                widths.append((high - low) / (before[1] - before[0]))
+    assert max(widths) <= 1 + 1e-9
+    assert np.mean(widths) < 0.9
+
+
 def test_time_passes_between_reports():
     clock = Clock()
     left = TimeLeft(None, clock)
@@ -171,6 +220,7 @@ def test_time_passes_between_reports():
         ((0.2, 50), "at most 0:00:50"),
         ((7, 7), "about 0:00:07"),
         ((60, 7200), "0:01:00 to 2:00:00"),
+        ((0.1, 0.9), "less than a second"),
     ],
 )
 def test_ranges_in_words(bounds, words):
@@ -220,11 +270,12 @@ def test_notebooks_get_lines(monkeypatch):
     )
 
 
-def test_lmnn_shows_its_first_search(capsys):
+def test_lmnn_shows_what_is_expected_and_its_first_search(capsys):
     lw.LMNN(1, verbose=1).fit(*blobs())
-    first, *_, last = capsys.readouterr().err.splitlines()
+    expected, first, *_, last = capsys.readouterr().err.splitlines()
+    assert expected == "LMNN: less than a second expected"
     assert re.fullmatch(r"LMNN, first search: 0:00:\d\d elapsed", first)
-    assert last.startswith("LMNN: ")
+    assert re.match(r"LMNN: \d+/500", last)
 
 
 def test_a_bar_in_a_terminal():
@@ -251,6 +302,43 @@ def test_a_bar_in_a_terminal():
     assert "LMNN, first search" in text
     assert "━" in text
     assert re.search(r"\d+/500, objective", text)
+
+
+def test_what_is_expected_is_shown_at_once_and_then_as_time_left(capsys, monkeypatch):
+    monkeypatch.setattr(module, "SECONDS_BETWEEN_LINES", 0.05)
+    with expecting("Fit", lambda: (40.0, 90.0), shown=True):
+        assert capsys.readouterr().err == "Fit: about 0:01:00 expected\n"
+        with progress("Fit, search", None, shown=True):
+            time.sleep(0.08)
+        with progress("Fit", 100, shown=True):
+            time.sleep(0.08)
+    with progress("Another", 100, shown=True):
+        time.sleep(0.08)
+    shown = capsys.readouterr().err.splitlines()
+    assert "Fit, search: 0:00:00 elapsed, about 0:01:00 left" in shown
+    assert "Fit: 0/100, 0:00:00 elapsed, about 0:01:00 left" in shown
+    assert [line for line in shown if "Another" in line and "left" in line] == []
+
+
+def test_nothing_is_estimated_where_nothing_is_shown(capsys):
+    def estimate():
+        raise AssertionError("not to be called")
+
+    with expecting("Fit", estimate, shown=False), progress("Fit", 3, shown=False) as report:
+        report(1)
+    assert capsys.readouterr().err == ""
+
+
+def test_fits_are_estimated_only_if_they_are_verbose(monkeypatch):
+    asked = []
+    monkeypatch.setattr(lw.base.learner, "expected_seconds", lambda *a, **k: asked.append(a))
+    X, y = blobs()
+    lw.NCA().fit(X, y)
+    lw.RCA().fit(X, y)
+    assert asked == []
+    learner = lw.NCA(verbose=1)
+    learner.fit(X, y)
+    assert [(found[0], found[1]) for found in asked] == [(learner, "fit")]
 
 
 def test_several_passes_warn_once():
@@ -283,6 +371,17 @@ def test_long_work_shows_lines_and_the_fit_in_it(capsys, monkeypatch):
     assert any(line.startswith("LMNN: 40/100, objective 2.5, ") for line in lines)
     assert any("3/4, NCA, fold 1, 0:00:00 elapsed" in line for line in lines)
     assert lines[-1].startswith(r"working\x1b[31m: 3/4")
+
+
+def test_a_command_shows_what_is_expected_of_fits_without_iterations(capsys, monkeypatch):
+    monkeypatch.setattr(module, "SECONDS_BETWEEN_LINES", 0.05)
+    with overall_progress("working", after=0.05):
+        with expecting("RCA", lambda: (40.0, 90.0), shown=False):
+            time.sleep(0.12)
+        time.sleep(0.12)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "RCA: 0:00:00 elapsed, about 0:01:00 left"
+    assert lines[-1] == "working: 0:00:00 elapsed"
 
 
 def test_fits_that_are_steps_of_others_are_not_shown(capsys, monkeypatch):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import timedelta
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from likewise._runtime.text import printable
 
@@ -18,6 +18,8 @@ SECONDS_BETWEEN_LINES = 5.0
 _SECONDS_BETWEEN_DRAWINGS = 0.1
 _MIN_PROGRESS = 0.1  # towards the tolerance, before it is extrapolated
 _UNCERTAINTY = 5.0
+
+Range: TypeAlias = tuple[float, float]
 
 
 class Report(Protocol):
@@ -36,12 +38,16 @@ def _no_report(done: int, excess: float | None = None, **numbers: float) -> None
 class TimeLeft:
     """The range of the time until the stopping test is met, or the last iteration is done.
 
-    The middle of the range is the geometric mean of the time spent and of the time until `excess`
-    is 1, if its logarithm goes on to fall by its mean slope so far. Convergence is seldom regular:
-    stages follow each other, and bounds are loose until the end. So the range goes from a fifth of
-    its middle to five times that, with the extrapolated time in it, unless the limit of iterations
-    comes first. In 78 fits of 13 learners a range was known for 62 % of the time and right for 90 %
-    of that; its middle was within a factor of 2 of the truth for 65 %.
+    At first it is the range that was expected, less the time spent. What is observed is taken from
+    the first trend on: both ranges are assumed to be right, so that their intersection is, and
+    where they have none, what is observed counts.
+
+    The middle of the observed range is the geometric mean of the time spent and of the time until
+    `excess` is 1, if its logarithm goes on to fall by its mean slope so far. Convergence is seldom
+    regular: stages follow each other, and bounds are loose until the end. So the range goes from a
+    fifth of its middle to five times that, with the extrapolated time in it, unless the limit of
+    iterations comes first. In 78 fits of 13 learners such a range was known for 62 % of the time
+    and right for 90 % of that; its middle was within a factor of 2 of the truth for 65 %.
 
     Parameters
     ----------
@@ -52,6 +58,8 @@ class TimeLeft:
     exact : bool
         Whether there will be exactly `total` iterations: then their time is known from the first
         one on.
+    expected : tuple of float or None
+        The fewest and the most seconds from now on, as expected before anything is observed.
     """
 
     def __init__(
@@ -60,8 +68,9 @@ class TimeLeft:
         clock: Callable[[], float] = time.monotonic,
         *,
         exact: bool = False,
+        expected: Range | None = None,
     ) -> None:
-        self.total, self.clock, self.exact = total, clock, exact
+        self.total, self.clock, self.exact, self.expected = total, clock, exact, expected
         self.start = clock()
         self._done, self._reported, self._interval = 0, self.start, 0.0
         self._first: tuple[float, float] | None = None  # time and logarithm of the first excess
@@ -79,8 +88,23 @@ class TimeLeft:
             self._first = self._first or (now, math.log(excess))
             self._lowest = min(self._lowest, math.log(excess))
 
-    def bounds(self) -> tuple[float, float] | None:
+    def bounds(self) -> Range | None:
         """Return the fewest and the most seconds left, or None if they are not known."""
+        expected, observed = self._as_expected(), self._as_observed()
+        if expected is None or observed is None:
+            return observed or expected
+        fewest, most = max(expected[0], observed[0]), min(expected[1], observed[1])
+        return (fewest, most) if fewest <= most else observed
+
+    def _as_expected(self) -> Range | None:
+        """Return what is left of the expected range; None if there is none, or it is over."""
+        if self.expected is None or self.elapsed() >= self.expected[1]:
+            return None
+        fewest, most = (limit - self.elapsed() for limit in self.expected)
+        return max(0.0, fewest), most
+
+    def _as_observed(self) -> Range | None:
+        """Return the range that follows from the reports; None if these do not tell."""
         limit, steady = self._until_limit(), self._until_tolerance()
         if steady is not None:
             middle = math.sqrt(steady * (self._reported - self.start))
@@ -116,9 +140,11 @@ class TimeLeft:
 class _Work:
     """What is shown of one piece of work."""
 
-    def __init__(self, title: str, total: int | None, exact: bool) -> None:
+    def __init__(
+        self, title: str, total: int | None, exact: bool, expected: Range | None = None
+    ) -> None:
         self.title, self.total, self.done, self.numbers = title, total, 0, ""
-        self.time_left = TimeLeft(total, exact=exact)
+        self.time_left = TimeLeft(total, exact=exact, expected=expected)
         self.moved: Callable[[int], None] = lambda done: None
 
     def report(self, done: int, excess: float | None = None, **numbers: float) -> None:
@@ -175,7 +201,43 @@ class Overall:
         return printable(f"{work.title}: {work.status(ended=ended)}")
 
 
+class _Expectation:
+    """The time that a fit was expected to take when it began."""
+
+    def __init__(self, seconds: Range) -> None:
+        self.seconds, self.start = seconds, time.monotonic()
+
+    def remaining(self) -> Range:
+        """Return what is left of it; the most is negative once the fit takes longer."""
+        spent = time.monotonic() - self.start
+        return self.seconds[0] - spent, self.seconds[1] - spent
+
+
 _OVERALL: ContextVar[Overall | None] = ContextVar("overall", default=None)
+_EXPECTED: ContextVar[_Expectation | None] = ContextVar("expected", default=None)
+
+
+@contextmanager
+def expecting(title: str, estimate: Callable[[], Range | None], *, shown: bool) -> Iterator[None]:
+    """Show what a fit is expected to take; its time left begins with that.
+
+    `estimate` returns the fewest and the most seconds, or None if they are not known. It is called
+    only where something is shown: at once if `shown`, or in the display of a command.
+    """
+    overall = _OVERALL.get()
+    seconds = estimate() if shown or overall is not None else None
+    if seconds is not None and overall is None:
+        sys.stderr.write(f"{title}: {_in_words(*seconds)} expected\n")
+        sys.stderr.flush()
+    token = _EXPECTED.set(None if seconds is None else _Expectation(seconds))
+    try:
+        if seconds is None or overall is None:
+            yield
+        else:
+            with overall.showing(_Work(title, None, False, seconds)):
+                yield
+    finally:
+        _EXPECTED.reset(token)
 
 
 @contextmanager
@@ -236,15 +298,16 @@ def progress(
     range of the time left where it is known. `total` is the largest number of iterations, or None
     for work without iterations.
     """
-    overall = _OVERALL.get()
-    if overall is not None:
-        with overall.showing(_Work(title, total, exact)) as report:
-            yield report
-        return
-    if not shown:
+    overall, expectation = _OVERALL.get(), _EXPECTED.get()
+    if overall is None and not shown:
         yield _no_report
         return
-    work = _Work(title, total, exact)
+    expected = None if expectation is None else expectation.remaining()
+    work = _Work(title, total, exact, expected)
+    if overall is not None:
+        with overall.showing(work) as report:
+            yield report
+        return
     with _bar(work) if sys.stderr.isatty() else _lines(work):
         yield work.report
 
@@ -288,6 +351,8 @@ def _bar(work: _Work) -> Iterator[None]:
 
 def _in_words(fewest: float, most: float) -> str:
     """Write a range of seconds; its middle is enough where that is within a factor of 2."""
+    if most < 1:
+        return "less than a second"
     if most <= 4 * fewest:
         return f"about {_clock_time(math.sqrt(fewest * most))}"
     if fewest < 0.5:

@@ -1,11 +1,11 @@
 """What a fit will cost: seconds and bytes, from the sizes of the data and the machine's rate.
 
-The model is simple. Each method has a formula for its floating-point operations, a factor by which
-it is slower than a matrix product of as many (measured: geometric mean over six data sets of 178 to
-4000 rows and 13 to 64 features; of LMNN, NCA and the closed forms, over 178 to 60,000 rows and 13
-to 784 features), and a formula for its memory. How many iterations a fit needs depends on the data,
-and is not known before: seconds are uncertain by a factor of 2 for LMNN, NCA and the closed forms,
-and of 4 for the others.
+The model is simple. Each method has a formula for its operations, counted as those of a matrix
+product that takes as long, and a formula for its memory. Coefficients were fitted to the processor
+time of fits to labels (178 to 20,000 rows, 13 to 256 features; of LMNN, NCA and the closed forms up
+to 60,000 rows and 784 features) and to 2000 to 30,000 pairs. How many iterations a fit needs
+depends on the data, and is not known before: seconds are uncertain by a factor of 2 where this
+number hardly varied (`_MEASURED_UNCERTAINTY`), and of 4 for other methods.
 """
 
 from __future__ import annotations
@@ -20,23 +20,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from likewise._runtime.blocks import is_read_in_blocks
+from likewise._runtime.blocks import is_dask, is_read_in_blocks
+from likewise._runtime.configuration import get_config
 from likewise._runtime.memory import format_size
 from likewise._runtime.tables import check_table
+from likewise._runtime.tensors import is_tensor
 from likewise._runtime.threads import count_threads, single_threaded_blas
 from likewise._runtime.validation import TableLike
 from likewise.objectives.softmax_neighbours import softmax_bytes
 from likewise.objectives.working_memory import large_margin_data_bytes, large_margin_matrix_bytes
 
 UNCERTAINTY = 4.0
-_MEASURED_UNCERTAINTY = 2.0  # of methods that were measured on small and large data
+_MEASURED_UNCERTAINTY = 2.0  # of methods of which all measured fits were within it
 _FIXED_BYTES = 4e6
 _BLOCK_BYTES = 1.5e8  # of a fit that reads blocks: one search, and the results that are held
 _MAX_PAIRS = 100_000  # that fits from labels draw
 _SEARCHES = 8  # of impostors, by LMNN
 _SCREENED_FEATURES = 48  # from here on, searches leave most tiles early
+_DENSE_PAIRS = 2048  # up to here, ITML factorises the equations of a Newton step
 _MINI_BATCH_ROWS = 50_000  # from here on, NCA takes mini-batches
-_SIDE = 512
+_SIDE, _PRODUCTS = 384, 12
+_SERIAL_SHARE = 0.1  # of the work of fits that take seconds: two threads use 1.75 to 1.9 cores
+# The argument that says what a method of fitting learns from.
+_SUPERVISION = {"fit": "y", "fit_pairs": "pairs", "fit_triplets": "triplets"}
 
 
 @dataclass(frozen=True)
@@ -48,8 +54,9 @@ class Estimate:
     seconds : float
         Processor time. On several cores it may take less on the clock.
     interval : tuple of float
-        Half and twice of that for `LMNN`, `NCA` and closed forms, a quarter and four times for the
-        others: the number of iterations is not known before.
+        Half and twice of that for most methods, a quarter and four times where the number of
+        iterations varies more with the data: `ITML`, `MCML`, `NCML`, `LDML`, `DoubletSVM`,
+        `ComposedMetric`, `POLA`, `PairClassifier` and the online classifiers.
     n_bytes : int
         Memory that is needed in addition to the data.
     """
@@ -105,6 +112,11 @@ class Size:
     def linked(self) -> int:
         """Pairs that were given, or else of each row with a few neighbours."""
         return self.m or 3 * self.n
+
+    @property
+    def eigenvalues(self) -> float:
+        """What eigenvalues of a matrix of some hundred features grow with."""
+        return float(self.d**2.5)
 
     @property
     def search(self) -> int:
@@ -173,93 +185,109 @@ def _threshold_pairs(s: Size) -> float:
     return s.m or min(float(s.learner.max_pairs), rows**2 / 2)
 
 
+def _held_out(s: Size) -> float:
+    return min(s.n / 2, 1000.0)
+
+
 def _adapted(s: Size) -> float:
     """Six folds: covariance and discriminants, and ten maps compared on the rows held out."""
-    held = min(s.n / 2, 1000)
-    return 6 * (s.n * s.d**2 + 20 * s.d**3 + 10 * held**2 * (s.d + 200))
+    return 30 * (s.n * s.d**2 + 20 * s.d**3) + 255 * _held_out(s) ** 2 * (s.d + 500)
 
 
-def _newton_bytes(s: Size) -> float:
-    return 16.0 * (s.d * (s.d + 1) / 2) ** 2 if s.d <= 100 else 16.0 * s.drawn * s.d
+def _pair_bytes(s: Size) -> float:
+    return 24.0 * s.linked * s.d
 
 
-_measured = functools.partial(Cost, copies=0.0, uncertainty=_MEASURED_UNCERTAINTY)
+def _factorises(s: Size) -> bool:
+    """Whether ITML solves the equations of a Newton step by a Cholesky factor."""
+    return s.drawn <= min(_DENSE_PAIRS, 1.5 * s.d**2)
+
+
+def _itml_bytes(s: Size) -> float:
+    return 16.0 * s.drawn * (s.drawn if _factorises(s) else s.d)
+
+
+def _itml(s: Size) -> float:
+    """Newton steps, whose equations are solved by a Cholesky factor or conjugate gradients."""
+    pairs = s.drawn * s.d**2
+    equations = 0.2 * s.drawn**3 if _factorises(s) else 120 * pairs
+    return s.iterations(10) * (46 * pairs + equations)
+
+
+_closed_form = functools.partial(Cost, copies=0.0, uncertainty=_MEASURED_UNCERTAINTY)
+_measured = functools.partial(Cost, factor=1, uncertainty=_MEASURED_UNCERTAINTY)
 
 COSTS: Mapping[str, Cost] = MappingProxyType(
     {
         "Euclidean": Cost(lambda s: s.d**2, 1, fixed=0.005),
-        "Whitening": _measured(_covariance, 1, fixed=0.0016, copies=1.0),
-        "RCA": _measured(_covariance, 1.4, fixed=0.0020, copies=2.0),
-        "FDA": _measured(_covariance, 1.5, fixed=0.0024, copies=1.0),
-        "LMNN": _measured(_lmnn, 1, _lmnn_bytes),
-        "MultiMetricLMNN": Cost(
+        "Whitening": _closed_form(_covariance, 1, fixed=0.0016, copies=1.0),
+        "RCA": _closed_form(_covariance, 1.4, fixed=0.0020, copies=2.0),
+        "FDA": _closed_form(_covariance, 1.5, fixed=0.0024, copies=1.0),
+        "LMNN": _measured(_lmnn, n_bytes=_lmnn_bytes, copies=0.0),
+        "MultiMetricLMNN": _measured(
             lambda s: (
-                s.search + s.iterations(300) * (s.n * s.d * (s.d + 30) + max(1, s.c) * s.d**3)
+                4 * s.search + s.iterations(300) * (5000 * s.n * s.d + 105 * max(1, s.c) * s.d**3)
             ),
-            200,
-            _lmnn_bytes,
+            n_bytes=_lmnn_bytes,
             copies=0.0,
         ),
-        "NCA": _measured(_nca, 1, _nca_bytes, fixed=0.005),
+        "NCA": _measured(_nca, n_bytes=_nca_bytes, fixed=0.005, copies=0.0),
         "MCML": Cost(
-            lambda s: s.iterations(40) * (s.n**2 * s.d + s.d**3), 13, _nca_bytes, copies=0.0
+            lambda s: s.iterations(40) * (s.n**2 * s.d + s.d**3), 10, _nca_bytes, copies=0.0
         ),
-        "ITML": Cost(lambda s: s.iterations(10) * (s.drawn * s.d**2 + s.d**3), 500, _newton_bytes),
-        "MMC": Cost(
-            lambda s: s.iterations(30) * (s.drawn * s.d + s.d**3) + s.n * s.d**2,
-            300,
-            lambda s: 16.0 * s.drawn * s.d,
+        "ITML": Cost(_itml, 1, _itml_bytes),
+        "MMC": _measured(
+            lambda s: s.iterations(30) * (160 * s.drawn * s.d + 1160 * s.eigenvalues),
+            n_bytes=lambda s: 16.0 * s.drawn * s.d,
         ),
-        "DMLEig": Cost(
-            lambda s: s.iterations(80) * (s.drawn * s.d + s.d**3) + s.n * s.d**2,
-            350,
-            lambda s: 16.0 * s.drawn * s.d,
+        "DMLEig": _measured(
+            lambda s: s.iterations(80) * (120 * s.drawn * s.d + 3000 * s.eigenvalues),
+            n_bytes=lambda s: 16.0 * s.drawn * s.d,
         ),
         "DoubletSVM": Cost(
-            lambda s: s.search + 3 * s.linked * s.d * (s.d + 30),
-            90,
-            lambda s: 24.0 * s.linked * s.d,
+            lambda s: 12 * s.search + 11_000 * s.linked * s.d + 15_000 * s.eigenvalues,
+            1,
+            _pair_bytes,
         ),
-        "TripletSVM": Cost(
-            lambda s: s.search + 3 * s.linked * s.d * (s.d + 30),
-            60,
-            lambda s: 24.0 * s.linked * s.d,
+        "TripletSVM": _measured(
+            lambda s: 2 * s.search + s.linked * (600_000 + 14 * s.d**2), n_bytes=_pair_bytes
         ),
-        "PCML": Cost(
-            lambda s: s.search + s.iterations(20) * (s.linked * s.d**2 / 3 + 10 * s.d**3),
-            100,
-            lambda s: 24.0 * s.linked * s.d,
+        "PCML": _measured(
+            lambda s: (
+                14 * s.search + s.iterations(12) * (2300 * s.linked * s.d + 11_000 * s.eigenvalues)
+            ),
+            n_bytes=_pair_bytes,
         ),
         "NCML": Cost(
-            lambda s: s.search + s.iterations(200) * s.linked * s.d**2 / 30,
-            450,
-            lambda s: 24.0 * s.linked * s.d,
+            lambda s: 126 * s.search + s.iterations(200) * 640 * s.linked * s.d, 1, _pair_bytes
         ),
         "LDML": Cost(
-            lambda s: s.search + s.linked * s.d**3 / 30,
-            500,
+            lambda s: 29 * s.search + 108_000 * s.linked * s.d,
+            1,
             lambda s: 16.0 * s.linked * s.d * (s.d + 1),
         ),
         "ComposedMetric": Cost(
-            lambda s: s.search + s.iterations(50) * s.linked * s.d**2 / 3,
-            180,
-            lambda s: 24.0 * s.linked * s.d,
-        ),
-        "PAMetric": Cost(lambda s: min(s.n**2 / 10, 50 * s.drawn + 10_000) * (s.d**2 + 600), 50),
-        "POLA": Cost(lambda s: s.iterations(20) * s.drawn * s.d**2, 1800),
-        "PLML": Cost(
-            lambda s: s.search + s.iterations(30) * s.n * s.d * (s.d + 50),
-            500,
-            lambda s: 200.0 * s.n * s.d,
-        ),
-        "EnergyClassifier": Cost(
-            lambda s: _lmnn(s) if s.learner.metric is None else 40 * s.search,
+            lambda s: (
+                20 * s.search + s.iterations(12) * (3700 * s.linked * s.d + 9700 * s.eigenvalues)
+            ),
             1,
-            _lmnn_bytes,
+            _pair_bytes,
+        ),
+        "PAMetric": _measured(lambda s: s.drawn * s.d * (110_000 + 600 * s.d)),
+        "POLA": Cost(lambda s: s.iterations(10) * (700_000 * s.drawn + 122_000 * s.eigenvalues), 1),
+        "PLML": _measured(
+            lambda s: 2 * s.search + s.iterations(30) * 47_000 * s.n * s.d,
+            n_bytes=lambda s: 400.0 * s.n * s.d,
+        ),
+        "EnergyClassifier": _measured(
+            lambda s: _lmnn(s) if s.learner.metric is None else 40 * s.search,
+            n_bytes=_lmnn_bytes,
             copies=0.0,
         ),
-        "EmbeddingAdapter": Cost(
-            _adapted, 5, lambda s: 8.0 * s.n * s.d + 64.0 * s.d**2, fixed=0.05
+        "EmbeddingAdapter": _measured(
+            _adapted,
+            n_bytes=lambda s: 8.0 * s.n * s.d + 64.0 * s.d**2 + 64.0 * _held_out(s) ** 2,
+            fixed=0.02,
         ),
         "MetricKNN": Cost(lambda s: s.n * s.d, 10, fixed=0.005),
         "PairClassifier": Cost(_threshold_pairs, 400_000, lambda s: 150 * _threshold_pairs(s)),
@@ -267,9 +295,9 @@ COSTS: Mapping[str, Cost] = MappingProxyType(
         "PAM": Cost(_second_order, 20, fixed=0.004),
         "CW": Cost(_second_order, 25, fixed=0.004),
         "SecondOrderPerceptron": Cost(_second_order, 15, fixed=0.004),
-        "PA": Cost(_first_order, 110, fixed=0.004),
-        "PAUM": Cost(_first_order, 110, fixed=0.004),
-        "Perceptron": Cost(_first_order, 130, fixed=0.004),
+        "PA": Cost(_first_order, 60, fixed=0.004),
+        "PAUM": Cost(_first_order, 60, fixed=0.004),
+        "Perceptron": Cost(_first_order, 60, fixed=0.004),
     }
 )
 
@@ -293,6 +321,43 @@ def estimate_fit(learner: Any, X: TableLike, y: ArrayLike | None, n_pairs: int |
     return Estimate.of(seconds, n_bytes, max(cost.uncertainty for cost in costs))
 
 
+def expected_seconds(
+    learner: Any, fit: str, X: Any, *args: Any, **kwargs: Any
+) -> tuple[float, float] | None:
+    """Return the fewest and the most seconds that a fit is expected to take on the clock.
+
+    None if there is no formula for it: for Dask collections, tensors, kernels and learners of other
+    packages without one. What is wrong with the arguments is left for the fit to say.
+
+    Parameters
+    ----------
+    learner : Learner
+    fit : str
+        The name of the method that fits.
+    X, *args, **kwargs
+        Its arguments.
+    """
+    if fit not in _SUPERVISION or not _is_in_memory(X) or vars(learner).get("kernel") is not None:
+        return None
+    supervision = args[0] if args else kwargs.get(_SUPERVISION[fit])
+    y, n_pairs = supervision, None
+    try:
+        if fit != "fit" and supervision is not None:
+            y, n_pairs = None, len(supervision)
+        found = estimate_fit(learner, X, y, n_pairs)
+    except (TypeError, ValueError, NotImplementedError):
+        return None
+    parts = (learner, getattr(learner, "metric", None))
+    owner: Any = next((part for part in parts if hasattr(part, "n_jobs")), None)
+    threads = 1 if owner is None else count_threads(owner.n_jobs)
+    share = _SERIAL_SHARE + (1 - _SERIAL_SHARE) / threads
+    return found.interval[0] * share, found.interval[1] * share
+
+
+def _is_in_memory(X: Any) -> bool:
+    return not (is_dask(X) or is_tensor(X) or get_config()["device"] not in ("auto", "cpu"))
+
+
 def _cost_of(learner: Any) -> Cost:
     if hasattr(learner, "_cost"):  # a learner of another package
         own: Cost = learner._cost
@@ -307,14 +372,18 @@ def _cost_of(learner: Any) -> Cost:
 
 @functools.cache
 def machine_rate() -> float:
-    """Return the operations per second of a matrix product on one core, measured once."""
+    """Return the operations per second of a matrix product on one core, measured once.
+
+    Short products: while another process has the core or its caches, most of them are disturbed,
+    but seldom all.
+    """
     matrix = np.random.default_rng(0).normal(size=(_SIDE, _SIDE))
     best = np.inf
     with single_threaded_blas():
-        for _ in range(4):
-            start = time.process_time()
+        for _ in range(_PRODUCTS):
+            start = time.thread_time()
             matrix @ matrix
-            best = min(best, time.process_time() - start)
+            best = min(best, time.thread_time() - start)
     return 2 * _SIDE**3 / max(best, 1e-6)
 
 

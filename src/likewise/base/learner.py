@@ -16,7 +16,7 @@ from likewise import _files
 from likewise._runtime.arrays import Array, FloatArray
 from likewise._runtime.interrupts import out_of_time
 from likewise._runtime.invariants import require_count
-from likewise._runtime.progress import progress
+from likewise._runtime.progress import expecting, progress
 from likewise._runtime.renaming import current_names
 from likewise._runtime.sklearn_bases import BaseEstimator, CallbackSupportMixin, with_callbacks
 from likewise._runtime.tensors import device_memory_errors, require_device
@@ -28,7 +28,7 @@ from likewise._runtime.validation import (
     collected_warnings,
     warn_user,
 )
-from likewise.base.estimate import Estimate, estimate_fit
+from likewise.base.estimate import Estimate, estimate_fit, expected_seconds
 from likewise.base.notebook_summary import notebook_summary
 from likewise.solvers import Iteration, Solution
 
@@ -81,7 +81,13 @@ def fitting(fit: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
             max_subtasks = max_iter and max_iter * getattr(self, "n_passes", 1)
             task = self._init_callback_context(max_subtasks=max_subtasks)
             task.call_on_fit_task_begin(estimator=self, X=X)
-        with collected_warnings() as warned, device_memory_errors(type(self).__name__):
+        title, verbose = type(self).__name__, bool(getattr(self, "verbose", False))
+        expected = functools.partial(expected_seconds, self, fit.__name__, X, *args, **kwargs)
+        with (
+            expecting(title, expected, shown=verbose),
+            collected_warnings() as warned,
+            device_memory_errors(title),
+        ):
             fitted = fit(self, X, *args, **kwargs)
             # Once per fit, however often a solver ran.
             not_converged = vars(self).pop("_not_converged", None)
@@ -151,8 +157,8 @@ class Learner(CallbackSupportMixin, BaseEstimator):
         Returns
         -------
         Estimate
-            Seconds and bytes; the seconds are uncertain by a factor of 2 either way for `LMNN`,
-            `NCA` and the closed forms, and of 4 for the others.
+            Seconds and bytes; `interval` has the uncertainty of the seconds, which is a factor of
+            2 either way for most methods, and of 4 where the number of iterations varies more.
 
         Examples
         --------
