@@ -76,12 +76,36 @@ def test_native_matches_reference(name, shape, dtype, rtol, kind):
     assert_same(getattr(compiled, name)(*args), getattr(reference, name)(*args), rtol)
 
 
+@needs_native
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("d", [1, 3, 8, 15, 17, 30, 33, 70, 164])
+def test_same_bits_with_any_instructions(instructions, d, dtype):
+    """Distances are summed in eight lanes, products in the order of the pairs of a row."""
+    rng = np.random.default_rng(d)
+    Z = (rng.normal(size=(90, d)) + 3).astype(dtype)
+    rows, cols = rng.integers(0, 80, (2, 600))  # the last rows have no pair
+    rows[:150] = 7  # and this has very many
+    weights = rng.normal(size=600)
+    found = compiled.pair_sqdist(Z, rows, cols)
+    assert found.tobytes() == reference.pair_sqdist(Z, rows, cols).tobytes()
+    expected = np.zeros(Z.shape)
+    for a, b, w in zip(rows, cols, weights, strict=True):
+        difference = w * np.subtract(Z[a], Z[b], dtype=np.float64)
+        expected[a] += difference
+        expected[b] -= difference
+    found = compiled.laplacian_apply(Z, rows, cols, weights)
+    assert found.tobytes() == expected.astype(dtype).tobytes()
+
+
 @pytest.fixture(params=[(s, p) for s in TILES for p in (1, 10**9)], ids=str)
 def way(request, monkeypatch):
     """Each way to scan: every set of instructions, tiles or matrix products."""
     instructions, product_features = request.param
     monkeypatch.setattr(compiled, "instruction_sets", [instructions])
     monkeypatch.setitem(compiled.product_features, instructions, product_features)
+    _native.choose_instructions(instructions)  # of the distances
+    yield
+    _native.choose_instructions("best")
 
 
 @needs_native

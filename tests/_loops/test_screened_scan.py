@@ -25,7 +25,9 @@ def screened(request, monkeypatch):
     monkeypatch.setattr(compiled, "screen_features", 2)
     monkeypatch.setattr(compiled, "screen_rows_per_feature", 0)
     monkeypatch.setattr(compiled, "screen_stops", (1, 4, 20))
-    return monkeypatch
+    _native.choose_instructions(request.param)  # of the distances
+    yield monkeypatch
+    _native.choose_instructions("best")
 
 
 def clusters(n, d, seed=0, dtype=np.float64):
@@ -152,6 +154,23 @@ def test_same_bits_for_any_number_of_threads():
     assert len(runs[0][0]) > 100
     for run in runs[1:]:
         assert all(a.tobytes() == b.tobytes() for a, b in zip(runs[0], run, strict=True))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rows_in_the_order_of_a_kd_tree(dtype):
+    """The same pairs and bits, by other numbers, wherever near rows are."""
+    Z, labels = clusters(900, 40, dtype=dtype)
+    radius2 = np.random.default_rng(2).uniform(0, 2, 900)
+    order = np.arange(900)
+    _native.kd_order(Z.astype(np.float32), order, 0, 900)
+    assert assert_same_bits((np.ascontiguousarray(Z[order]), labels[order], radius2[order])) > 500
+    rows, cols, sqdist = compiled.radius_scan(
+        np.ascontiguousarray(Z[order]), labels[order], radius2[order]
+    )
+    back = np.lexsort((order[cols], order[rows]))
+    found = order[rows[back]], order[cols[back]], sqdist[back]
+    for a, b in zip(found, compiled.radius_scan(Z, labels, radius2), strict=True):
+        assert a.tobytes() == b.tobytes()
 
 
 @pytest.mark.parametrize("stops", [(1,), (39,), (2, 3, 5), (16, 32), (1, 17, 38)], ids=str)

@@ -1,12 +1,13 @@
 // The graph Laplacian of weighted pairs, applied to the rows of a matrix.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "distances/sqdist.hpp"
 #include "instructions.hpp"
-#include "lanes.hpp"
+#include "registers.hpp"
 
 namespace likewise {
 
@@ -39,47 +40,69 @@ struct Adjacency {
     }
 };
 
+// Add edges begin..end of a row to V registers of its sum, from feature k on.
+template <int W, int V, typename T>
+LIKEWISE_INLINE void add_edges(const T* Z, int64_t d, const T* own, const Adjacency& pairs,
+                               int64_t begin, int64_t end, int64_t k, double* sum) {
+    using Doubles = typename Register<W>::Doubles;
+    Doubles total[V], difference;
+    LIKEWISE_UNROLL(8)
+    for (int v = 0; v < V; ++v) total[v] = *reinterpret_cast<const Doubles*>(sum + k + v * W);
+    for (int64_t e = begin; e < end; ++e) {
+        const T* other = Z + static_cast<int64_t>(pairs.other[e]) * d + k;
+        const double w = pairs.weight[e];
+        LIKEWISE_UNROLL(8)
+        for (int v = 0; v < V; ++v) {
+            subtract<W>(own + k + v * W, other + v * W, difference);
+            total[v] += w * difference;
+        }
+    }
+    LIKEWISE_UNROLL(8)
+    for (int v = 0; v < V; ++v) *reinterpret_cast<Doubles*>(sum + k + v * W) = total[v];
+}
+
 // Rows begin..end of the product. Each row gathers its own sum, so no two threads write to one row.
-template <typename T>
+// A few edges at a time, whose rows stay in the nearest cache, and of these some features at a
+// time, whose sums stay in registers; meanwhile the same features of the next edges are fetched.
+// Every feature is summed in the order of the edges.
+template <int W, typename T>
 LIKEWISE_INLINE void laplacian_rows_of(const T* Z, int64_t d, const Adjacency& pairs,
                                        int64_t begin, int64_t end, double* sum, T* out) {
-    constexpr int64_t ahead = 4;
-    Doubles diff;
+    constexpr int V = 4;  // with `most` edges at a time, measured
+    constexpr int64_t width = V * W, line = 64 / sizeof(T), most = 16;
     for (int64_t i = begin; i < end; ++i) {
         const T* own = Z + i * d;
         for (int64_t k = 0; k < d; ++k) sum[k] = 0;
-        for (int64_t e = pairs.start[i]; e < pairs.start[i + 1]; ++e) {
-            if (e + ahead < pairs.start[end])
-                prefetch_row(Z + static_cast<int64_t>(pairs.other[e + ahead]) * d, d);
-            const T* other = Z + static_cast<int64_t>(pairs.other[e]) * d;
-            const double w = pairs.weight[e];
+        const int64_t stop = pairs.start[i + 1];
+        for (int64_t e = pairs.start[i], until; e < stop; e = until) {
+            until = std::min(e + most, stop);
+            const int64_t next = until < stop || i + 1 == end ? stop : pairs.start[i + 2];
+            const int64_t fetched = std::min(until + most, next);
             int64_t k = 0;
-            for (; k + kLanes <= d; k += kLanes) {
-                subtract_lanes(own + k, other + k, diff);
-                lanes(sum + k) += w * diff;
+            for (; k + width <= d; k += width) {
+                for (int64_t f = until; f < fetched; ++f) {
+                    const T* other = Z + static_cast<int64_t>(pairs.other[f]) * d + k;
+                    for (int64_t j = 0; j < width; j += line) __builtin_prefetch(other + j);
+                }
+                add_edges<W, V>(Z, d, own, pairs, e, until, k, sum);
             }
-            for (; k < d; ++k)
-                sum[k] += w * (static_cast<double>(own[k]) - static_cast<double>(other[k]));
+            for (int64_t f = until; f < fetched; ++f)
+                prefetch_row(Z + static_cast<int64_t>(pairs.other[f]) * d + k, d - k);
+            for (; k + W <= d; k += W) add_edges<W, 1>(Z, d, own, pairs, e, until, k, sum);
+            for (; k < d; ++k) {
+                for (int64_t f = e; f < until; ++f) {
+                    const T* other = Z + static_cast<int64_t>(pairs.other[f]) * d;
+                    sum[k] += pairs.weight[f] *
+                              (static_cast<double>(own[k]) - static_cast<double>(other[k]));
+                }
+            }
         }
         for (int64_t k = 0; k < d; ++k) out[i * d + k] = static_cast<T>(sum[k]);
     }
 }
-
-LIKEWISE_INLINE void laplacian_rows_body(const float* Z, int64_t d, const Adjacency& pairs,
-                                         int64_t begin, int64_t end, double* sum, float* out) {
-    laplacian_rows_of(Z, d, pairs, begin, end, sum, out);
-}
-LIKEWISE_INLINE void laplacian_rows_body(const double* Z, int64_t d, const Adjacency& pairs,
-                                         int64_t begin, int64_t end, double* sum, double* out) {
-    laplacian_rows_of(Z, d, pairs, begin, end, sum, out);
-}
-LIKEWISE_DISPATCH(void, laplacian_rows,
-                  (const float* Z, int64_t d, const Adjacency& pairs, int64_t begin, int64_t end,
-                   double* sum, float* out),
-                  (Z, d, pairs, begin, end, sum, out))
-LIKEWISE_DISPATCH(void, laplacian_rows,
-                  (const double* Z, int64_t d, const Adjacency& pairs, int64_t begin, int64_t end,
-                   double* sum, double* out),
-                  (Z, d, pairs, begin, end, sum, out))
+LIKEWISE_DISPATCH_WIDTH(laplacian_rows,
+                        (const T* Z, int64_t d, const Adjacency& pairs, int64_t begin, int64_t end,
+                         double* sum, T* out),
+                        (Z, d, pairs, begin, end, sum, out))
 
 }  // namespace likewise

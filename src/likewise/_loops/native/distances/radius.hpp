@@ -59,6 +59,15 @@ struct Pair {
 // A deque grows without copying: first access to new memory costs more than finding a pair.
 using Found = std::deque<Pair>;
 
+// Pairs that may be near, measured together: their rows are far apart in memory, and those of later
+// pairs are fetched meanwhile.
+struct Candidates {
+    static constexpr int64_t kMost = 256;
+    int64_t rows[kMost], cols[kMost];
+    double sqdist[kMost];
+    int64_t n = 0;
+};
+
 struct AlignedFree {
     void operator()(float* p) const { std::free(p); }
 };
@@ -134,25 +143,25 @@ class RadiusScan {
         uint64_t masks[kTile];
         float need[kPanel];
         int64_t dropped = 0;
+        Candidates near;
         std::vector<int64_t> first(end - begin);
         for (int64_t p = begin; p < end; ++p) first[p - begin] = first_column_panel(p);
         // All rows of the block meet a panel of columns while it is in the cache.
         for (int64_t q = first.empty() ? panels_ : first[0]; q < panels_; ++q) {
             if (found() > limit_) return;
-            const size_t before = out.size();
             for (int64_t p = begin; p < end && first[p - begin] <= q; ++p) {
                 if (stops_.empty()) needs(p * kPanel, kPanel, q, need);
                 for (int r0 = 0; r0 < kPanel; r0 += kTile) {
                     if (!near_tile(p, r0, q, need + r0, masks, &dropped)) continue;
                     for (int r = 0; r < kTile; ++r) {
                         for (uint64_t left = masks[r]; left != 0; left &= left - 1) {
-                            measure(p * kPanel + r0 + r, q * kPanel + __builtin_ctzll(left), out);
+                            add(p * kPanel + r0 + r, q * kPanel + __builtin_ctzll(left), near, out);
                         }
                     }
                 }
             }
-            count(out.size() - before);
         }
+        measure(near, out);
         dropped_ += dropped;
     }
 
@@ -160,24 +169,24 @@ class RadiusScan {
     // `column`, a multiple of the panel's width.
     void scan_products(const float* products, int64_t row, int64_t n_rows, int64_t column,
                        int64_t n_columns, Found& out) {
+        Candidates near;
         for (int64_t i = 0; i < n_rows; ++i) {
             if (found() > limit_) return;
-            const size_t before = out.size();
             for (int64_t c = 0; c < n_columns; c += kPanel) {
                 const int64_t width = std::min<int64_t>(kPanel, n_columns - c);
                 const float* product = products + i * n_columns + c;
                 const float* init = init_.get() + column + c;
                 float need;
                 needs(row + i, 1, (column + c) / kPanel, &need);
-                int near = 0;
-                for (int64_t j = 0; j < width; ++j) near |= product[j] + (init[j] - need) >= 0;
-                if (!near) continue;
+                int any = 0;
+                for (int64_t j = 0; j < width; ++j) any |= product[j] + (init[j] - need) >= 0;
+                if (!any) continue;
                 for (int64_t j = 0; j < width; ++j) {
-                    if (product[j] + (init[j] - need) >= 0) measure(row + i, column + c + j, out);
+                    if (product[j] + (init[j] - need) >= 0) add(row + i, column + c + j, near, out);
                 }
             }
-            count(out.size() - before);
         }
+        measure(near, out);
     }
 
   private:
@@ -269,16 +278,26 @@ class RadiusScan {
         }
     }
 
-    void measure(int64_t i, int64_t j, Found& out) const {
+    void add(int64_t i, int64_t j, Candidates& near, Found& out) {
         if (group_[i] >= group_[j]) return;  // same class, or tested from the other side
-        const auto row = static_cast<int32_t>(order_[i]), col = static_cast<int32_t>(order_[j]);
-        const double distance = sqdist(Z_ + row * d_, Z_ + col * d_, d_);
-        if (distance < radius2_[row]) out.push_back({row, col, distance});
-        if (distance < radius2_[col]) out.push_back({col, row, distance});
+        near.rows[near.n] = order_[i];
+        near.cols[near.n] = order_[j];
+        if (++near.n == Candidates::kMost) measure(near, out);
     }
 
-    void count(size_t more) {
-        if (more != 0) found_ += static_cast<int64_t>(more);
+    void measure(Candidates& near, Found& out) {
+        const size_t before = out.size();
+        pair_sqdist(Z_, Z_, d_, near.rows, near.cols, near.n, near.sqdist);
+        for (int64_t p = 0; p < near.n; ++p) {
+            const int64_t row = near.rows[p], col = near.cols[p];
+            const double distance = near.sqdist[p];
+            if (distance < radius2_[row])
+                out.push_back({static_cast<int32_t>(row), static_cast<int32_t>(col), distance});
+            if (distance < radius2_[col])
+                out.push_back({static_cast<int32_t>(col), static_cast<int32_t>(row), distance});
+        }
+        near.n = 0;
+        if (out.size() != before) found_ += static_cast<int64_t>(out.size() - before);
     }
 
     const T* Z_;
