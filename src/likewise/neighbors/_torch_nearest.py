@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import torch
 
+from likewise._numerics.torch_pairs import tensor_pair_sqdist
 from likewise._numerics.torch_products import (
     centred_for_products,
     product_dtype,
-    tensor_pair_sqdist,
 )
 from likewise._runtime.tensors import Tensor, require_same_device, tile_elements
 
