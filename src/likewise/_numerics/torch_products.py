@@ -102,4 +102,4 @@ def centred_for_products(Z: Tensor, *others: Tensor) -> tuple[float, list[Tensor
     rows = [given.double() - centre for given in (Z, *others)]
     widest = max((float(part.abs().max()) if part.numel() else 0.0) for part in rows)
     scale = 2.0 ** -float(np.clip(np.frexp(widest)[1], -500, 500)) if widest > 0 else 1.0
-    return scale, [part * scale for part in rows]
+    return scale, [part.mul_(scale) for part in rows]

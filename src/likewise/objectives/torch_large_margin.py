@@ -59,6 +59,16 @@ class TensorPairs:
         numbers = torch.arange(len(self.lengths), device=self.rows.device)
         return torch.repeat_interleave(numbers, self.lengths, output_size=len(self.rows))
 
+    def incidence(self, n_rows: int) -> Incidence:
+        """Return both ends of the pairs sorted by row: once for all evaluations with them."""
+        if n_rows not in self._incidences:
+            self._incidences[n_rows] = Incidence.of(self.rows, self.cols, n_rows)
+        return self._incidences[n_rows]
+
+    @cached_property
+    def _incidences(self) -> dict[int, Incidence]:
+        return {}
+
     def select(self, mask: Tensor) -> TensorPairs:
         """Return the pairs in `mask`, in the same groups."""
         return TensorPairs.from_sorted(
@@ -189,13 +199,10 @@ class TorchLargeMargin:
 
     def laplacian_product(self, Z: Tensor, loss: PairLoss) -> Tensor:
         """Return ``ΛZ``, half the gradient in Z, in float64."""
-        return self._incidence.product(Z, torch.cat([loss.targets, loss.impostors]))
-
-    @cached_property
-    def _incidence(self) -> Incidence:
-        """Both ends of all pairs, sorted by row: once for all evaluations with these pairs."""
-        rows = torch.cat([self.targets.rows, self.impostors.rows])
-        return Incidence.of(rows, torch.cat([self.targets.cols, self.impostors.cols]), len(self.X))
+        product = self.targets.incidence(len(Z)).product(Z, loss.targets)
+        if len(self.impostors):
+            product += self.impostors.incidence(len(Z)).product(Z, loss.impostors)
+        return product
 
     def lower_bound(self, penalty: QuadraticPenalty | None = None) -> LowerBound:
         """Return the function that bounds this objective, plus a `penalty`, over all metrics."""
