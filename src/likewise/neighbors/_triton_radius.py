@@ -198,9 +198,11 @@ def _scan_kernel(
     top = ((program % n_tiles) * BLOCK_ROWS).to(tl.int32)
     left = ((program // n_tiles) * CHUNK).to(tl.int32)
     # Columns of the first row's class, and all before it, have no pair with these rows.
-    needed = tl.load(ends_ptr + top) < left + CHUNK
-    # A flood is not counted to its end: the host repeats the launch in parts.
-    if needed & (tl.load(count_ptr) <= capacity):
+    if tl.load(ends_ptr + top) >= left + CHUNK:
+        return
+    # Once the buffer is full the host repeats the launch in parts: what follows need not be
+    # counted. An atomic read gives all threads of the program the same number.
+    if tl.atomic_add(count_ptr, 0) <= capacity:
         rows = top + tl.arange(0, BLOCK_ROWS)
         low_rows = tl.load(low_ptr + rows)
         high_rows = tl.load(high_ptr + rows)
