@@ -6,10 +6,6 @@ Started by `test_triton_compiles` in a process of its own, where Triton does not
 import json
 import sys
 
-import triton
-from triton.backends.compiler import GPUTarget
-from triton.compiler import ASTSource
-
 from likewise._numerics import triton_pairs
 from likewise.neighbors import _triton_radius
 from likewise.objectives import triton_softmax
@@ -81,6 +77,10 @@ KERNELS = {
 
 
 def main(capability):
+    import triton
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+
     made = {}
     for name, (kernel, types, constants, options) in KERNELS.items():
         signature = {argument: types.get(argument, "constexpr") for argument in kernel.arg_names}
