@@ -33,14 +33,18 @@ class KernelCheck:
     def passes(self, device: Any, *variant: Hashable) -> bool:
         """Return whether the kernel may be used; the first call per device and variant checks it.
 
-        A kernel that cannot be compiled, or returns something else, gives one RuntimeWarning.
+        A kernel that cannot be compiled, or returns something else, gives one RuntimeWarning. Where
+        memory does not suffice for the check, the next call checks again.
         """
         if not has_kernels(device):
             return False
         key = (device.type, device.index, *variant)
         with self._lock:
             if key not in self._passed:
-                self._passed[key] = self._check(device, variant)
+                try:
+                    self._passed[key] = self._check(device, variant)
+                except MemoryError:  # says nothing about the kernel
+                    return False
             return self._passed[key]
 
     def _check(self, device: Any, variant: tuple[Hashable, ...]) -> bool:
@@ -48,8 +52,8 @@ class KernelCheck:
 
         try:
             problem = None if self.agrees(device, *variant) else "its result differs"
-        except (MemoryError, torch.OutOfMemoryError):  # says nothing about the kernel
-            raise
+        except (MemoryError, torch.OutOfMemoryError) as error:
+            raise MemoryError from error
         except Exception as error:  # noqa: BLE001 - compilers and drivers raise anything
             problem = f"it failed with {type(error).__name__}: {str(error).strip()[:200]}"
         if problem is not None:

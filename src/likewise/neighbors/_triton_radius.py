@@ -46,12 +46,19 @@ def within_radius_of_other_class(
     is settled when it is half full; the launch that overflows it is repeated with fewer programs.
     The pairs found are sorted at the end.
     """
-    n = len(Z)
-    if not n or not bool((radius2 > 0).any()):
+    if not len(Z) or not bool((radius2 > 0).any()):
         return _nothing(Z)
     scan = _Scan.of(Z, labels, radius2)
     if scan is None:
         return _torch_radius.within_radius_of_other_class(Z, labels, radius2, max_pairs=max_pairs)
+    return _search(scan, Z, radius2, max_pairs)
+
+
+def _search(
+    scan: _Scan, Z: Tensor, radius2: Tensor, max_pairs: int | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Settle the candidates of a scan, and sort the pairs that remain."""
+    n = len(Z)
     limit = PairLimit(max_pairs, Z, _BYTES_PER_FOUND)
     found: list[tuple[Tensor, Tensor]] = []
     for candidates in scan.run(_n_candidates(Z, max_pairs)):
@@ -284,7 +291,10 @@ def _agrees(device: torch.device, depth: int) -> bool:
             radius2 = torch.full((n,), 2 * depth * share, dtype=torch.float64, device=device)
             radius2[::11] = 0.0
             expected = _torch_radius.within_radius_of_other_class(Z, labels, radius2)
-            found = within_radius_of_other_class(Z, labels, radius2)
+            scan = _Scan.of(Z, labels, radius2)
+            if scan is None:
+                raise MemoryError("There is no memory for the check.")
+            found = _search(scan, Z, radius2, None)
             if not all(torch.equal(*both) for both in zip(found, expected, strict=True)):
                 return False
     return True
