@@ -56,7 +56,7 @@ def softmax():
     return (
         triton_softmax._softmax_kernel,
         {
-            **dict.fromkeys(("exponents_ptr", "probability_ptr"), "*fp64"),
+            **dict.fromkeys(("products_ptr", "sqnorms_ptr", "probability_ptr"), "*fp64"),
             **dict.fromkeys(("anchors_ptr", "classes_ptr"), "*i64"),
             "n_samples": "i32",
         },

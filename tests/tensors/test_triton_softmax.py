@@ -13,8 +13,8 @@ from likewise.objectives import torch_softmax_neighbours as plain  # noqa: E402
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def by_definition(exponents, anchors, classes):
-    exponents = exponents.copy()
+def by_definition(products, sqnorms, anchors, classes):
+    exponents = 2 * products - sqnorms
     exponents[np.arange(len(anchors)), anchors] = -np.inf
     p = np.exp(exponents - exponents.max(axis=1, keepdims=True))
     p /= p.sum(axis=1, keepdims=True)
@@ -33,11 +33,13 @@ def test_weights_and_probabilities_are_those_of_the_definition(
 ):
     monkeypatch.setattr(triton_softmax, "_BLOCK", 32)  # several blocks, the last one not full
     random = np.random.default_rng(0)
-    exponents = random.normal(size=(7, n_samples)) * scale + offset
+    products = random.normal(size=(7, n_samples)) * scale + offset
+    sqnorms = random.random(n_samples) * scale
     anchors = random.integers(0, n_samples, size=7)
     classes = np.sort(random.integers(0, n_classes, size=n_samples))
-    expected = by_definition(exponents, anchors, classes)
-    found = softmax(*(torch.from_numpy(part).to(DEVICE) for part in (exponents, anchors, classes)))
+    given = (products, sqnorms, anchors, classes)
+    expected = by_definition(*given)
+    found = softmax(*(torch.from_numpy(part).to(DEVICE) for part in given))
     for ours, theirs in zip(found, expected, strict=True):
         np.testing.assert_allclose(ours.cpu().numpy(), theirs, rtol=1e-10, atol=1e-14)
 

@@ -102,9 +102,9 @@ class TorchSoftmaxNeighbours:
         for start in range(0, len(chosen), n_rows):
             part = slice(start, start + n_rows)
             rows = chosen[part]
-            exponents = torch.addmm(-sqnorms, Z[rows], Z.T, alpha=2)
-            weights, probability[part] = weigh(exponents, rows, self.classes)
-            del exponents
+            products = Z[rows] @ Z.T
+            weights, probability[part] = weigh(products, sqnorms, rows, self.classes)
+            del products
             sums.addmm_(weights.T, extended[rows])
             by_anchor[part] = weights @ Z
             del weights
@@ -114,22 +114,27 @@ class TorchSoftmaxNeighbours:
         return np.asarray(to_numpy(probability)), 2 * gradient
 
 
-def softmax_weights(exponents: Tensor, anchors: Tensor, classes: Tensor) -> tuple[Tensor, Tensor]:
+def softmax_weights(
+    products: Tensor, sqnorms: Tensor, anchors: Tensor, classes: Tensor
+) -> tuple[Tensor, Tensor]:
     """Return the weights ``w_ij = p_ij ([y_i = y_j] - p_i)`` and the probabilities ``p_i``.
 
     Parameters
     ----------
-    exponents : float64 tensor of shape (n_anchors, n_samples)
-        ``-‖z_i - z_j‖²``, up to a constant of the anchor; it is overwritten.
+    products : float64 tensor of shape (n_anchors, n_samples)
+        ``z_i z_j``; it is overwritten.
+    sqnorms : float64 tensor of shape (n_samples,)
+        ``‖z_j‖²``.
     anchors : int64 tensor of shape (n_anchors,)
         The samples i, which do not choose themselves.
     classes : int64 tensor of shape (n_samples,)
 
     Returns
     -------
-    weights : tensor of the shape of `exponents`
+    weights : tensor of the shape of `products`
     probability : tensor of shape (n_anchors,)
     """
+    exponents = products.mul_(2).sub_(sqnorms)  # -‖z_i - z_j‖², up to a constant of the anchor
     exponents[torch.arange(len(anchors), device=anchors.device), anchors] = -torch.inf
     weights = torch.softmax(exponents, dim=1)
     same = classes[anchors, None] == classes
@@ -138,7 +143,7 @@ def softmax_weights(exponents: Tensor, anchors: Tensor, classes: Tensor) -> tupl
     return own.sub_(weights.mul_(probability[:, None])), probability
 
 
-def _fastest_softmax(Z: Tensor) -> Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]:
+def _fastest_softmax(Z: Tensor) -> Callable[..., tuple[Tensor, Tensor]]:
     """Return a kernel of Triton where one works, else `softmax_weights`."""
     if has_kernels(Z.device):
         from likewise.objectives import triton_softmax

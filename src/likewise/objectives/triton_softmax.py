@@ -15,23 +15,26 @@ from likewise._runtime.tensors import Tensor
 _BLOCK = 2048
 
 
-def softmax_weights(exponents: Tensor, anchors: Tensor, classes: Tensor) -> tuple[Tensor, Tensor]:
-    """Do what `torch_softmax_neighbours.softmax_weights` does, in place of `exponents`."""
-    n_rows, n_samples = exponents.shape
-    probability = torch.empty(n_rows, dtype=exponents.dtype, device=exponents.device)
+def softmax_weights(
+    products: Tensor, sqnorms: Tensor, anchors: Tensor, classes: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Do what `torch_softmax_neighbours.softmax_weights` does, in place of `products`."""
+    n_rows, n_samples = products.shape
+    probability = torch.empty(n_rows, dtype=products.dtype, device=products.device)
     block = min(_BLOCK, triton.next_power_of_2(n_samples))
-    with torch.cuda.device_of(exponents):
+    with torch.cuda.device_of(products):
         _softmax_kernel[(n_rows,)](
-            exponents, anchors, classes, probability, n_samples, BLOCK=block, num_warps=8
+            products, sqnorms, anchors, classes, probability, n_samples, BLOCK=block, num_warps=8
         )
-    return exponents, probability
+    return products, probability
 
 
 @triton.jit(do_not_specialize=["n_samples"])
 def _softmax_kernel(
-    exponents_ptr, anchors_ptr, classes_ptr, probability_ptr, n_samples, BLOCK: tl.constexpr
-):
-    """Replace the exponents of one anchor by weights: read twice, written once.
+    products_ptr, sqnorms_ptr, anchors_ptr, classes_ptr, probability_ptr, n_samples,
+    BLOCK: tl.constexpr,
+):  # fmt: skip
+    """Replace the products of one anchor by weights: read twice, written once.
 
     Each column of the block keeps its maximum, and its sums relative to that, until the end. No
     maximum is below `lowest`, so that differences are never those of two infinities.
@@ -40,7 +43,7 @@ def _softmax_kernel(
     lowest = -1.0e300
     anchor = tl.load(anchors_ptr + row)
     own_class = tl.load(classes_ptr + anchor)
-    exponents_ptr += row * n_samples
+    products_ptr += row * n_samples
     largest = tl.full((BLOCK,), lowest, dtype=tl.float64)
     total = tl.zeros((BLOCK,), dtype=tl.float64)
     same = tl.zeros((BLOCK,), dtype=tl.float64)
@@ -48,7 +51,9 @@ def _softmax_kernel(
     while start < n_samples:
         sample = start + tl.arange(0, BLOCK)
         exists = (sample < n_samples) & (sample != anchor)
-        exponent = tl.load(exponents_ptr + sample, mask=exists, other=-float("inf"))
+        product = tl.load(products_ptr + sample, mask=exists, other=0.0)
+        sqnorm = tl.load(sqnorms_ptr + sample, mask=exists, other=float("inf"))
+        exponent = 2 * product - sqnorm
         higher = tl.maximum(largest, exponent)
         shrink = tl.exp(largest - higher)
         weight = tl.exp(exponent - higher)
@@ -67,11 +72,13 @@ def _softmax_kernel(
         sample = start + tl.arange(0, BLOCK)
         inside = sample < n_samples
         exists = inside & (sample != anchor)
-        exponent = tl.load(exponents_ptr + sample, mask=exists, other=-float("inf"))
+        product = tl.load(products_ptr + sample, mask=exists, other=0.0)
+        sqnorm = tl.load(sqnorms_ptr + sample, mask=exists, other=float("inf"))
+        exponent = 2 * product - sqnorm
         own = tl.load(classes_ptr + sample, mask=exists, other=0) == own_class
         weight = tl.exp(exponent - top) * inverse
         weight *= tl.where(own, 1.0, 0.0) - probability
-        tl.store(exponents_ptr + sample, weight, mask=inside)
+        tl.store(products_ptr + sample, weight, mask=inside)
         start += BLOCK
 
 
@@ -80,12 +87,14 @@ def _agrees(device: torch.device) -> bool:
 
     generator = torch.Generator().manual_seed(0)
     for n_samples, scale in ((3, 1.0), (2500, 1.0), (2500, 1e4)):
-        exponents = torch.randn((5, n_samples), generator=generator, dtype=torch.float64) * scale
+        products = torch.randn((5, n_samples), generator=generator, dtype=torch.float64) * scale
+        sqnorms = torch.rand(n_samples, generator=generator, dtype=torch.float64).to(device) * scale
         classes = torch.randint(0, 3, (n_samples,), generator=generator).to(device)
         anchors = torch.randint(0, n_samples, (5,), generator=generator).to(device)
-        exponents = exponents.to(device)
-        expected = torch_softmax_neighbours.softmax_weights(exponents.clone(), anchors, classes)
-        found = softmax_weights(exponents, anchors, classes)
+        products = products.to(device)
+        given = (sqnorms, anchors, classes)
+        expected = torch_softmax_neighbours.softmax_weights(products.clone(), *given)
+        found = softmax_weights(products, *given)
         for ours, theirs in zip(found, expected, strict=True):
             if not torch.allclose(ours, theirs, rtol=1e-10, atol=1e-14):
                 return False
