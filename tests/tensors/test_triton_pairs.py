@@ -134,6 +134,23 @@ def test_kernels_are_not_tried_on_the_processor():
     assert not check.passes(torch.device("cpu"))
 
 
+@pytest.mark.parametrize(
+    ("capability", "hip", "installed", "tried"),
+    [
+        ((9, 0), None, True, True),
+        ((8, 0), None, True, True),
+        ((7, 5), None, True, False),
+        ((9, 0), "6.4", True, False),
+        ((9, 0), None, False, False),
+    ],
+)
+def test_kernels_are_tried_where_their_bounds_hold(monkeypatch, capability, hip, installed, tried):
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
+    monkeypatch.setattr(torch.version, "hip", hip)
+    monkeypatch.setattr(kernel_check, "_has_triton", lambda: installed)
+    assert kernel_check.has_kernels(torch.device("cuda", 0)) is tried
+
+
 @pytest.mark.filterwarnings("ignore:LMNN stopped after max_iter")
 def test_a_search_and_a_fit_use_the_kernels_where_they_pass(monkeypatch):
     """The whole path of a GPU, on the processor: the same pairs and the same objective."""
