@@ -90,7 +90,8 @@ class _Scan:
     candidates and nothing else; the ratio of typical δ and √r makes it small.
 
     The product of two float16 numbers is a float32 number. Tensor cores add them to float32 sums
-    some at a time: they align the addends to the largest, and cut them off after 24 or more bits.
+    some at a time: they align the addends to the largest, and cut them off after 24 or more bits
+    (Fasi, Higham, Mikaitis and Pranesh 2021, "Numerical behavior of NVIDIA tensor cores").
     Every addend and every sum so loses at most 2⁻²³ of the largest, which is at most
     Σ|â_k b̂_k| ≤ (‖â‖² + ‖b̂‖²)/2. With at least four products to a sum, d of them lose less than
     ``(3d/2 + 2) 2⁻²³`` of that; rounding one by one loses less. The thresholds are rounded to
@@ -279,7 +280,10 @@ def _nothing(Z: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _agrees(device: torch.device, depth: int) -> bool:
-    """Compare both searches for rows of `depth` features: ties, offsets, few and many pairs."""
+    """Compare both searches for rows of `depth` features: ties, offsets, few and many pairs.
+
+    The last radii reach the nearest row of another class, and not one bit more.
+    """
     generator = torch.Generator().manual_seed(0)
     for n, dtype, offset in ((300, torch.float32, 0.0), (700, torch.float64, 1e6)):
         Z = torch.randn((n, depth), generator=generator, dtype=torch.float64)
@@ -287,17 +291,27 @@ def _agrees(device: torch.device, depth: int) -> bool:
         Z[n // 2 : n // 2 + 20] = Z[:20]
         Z = (Z + offset).to(device, dtype)
         labels = torch.randint(0, 3, (n,), generator=generator).to(device)
-        for share in (0.5, 1.2):
-            radius2 = torch.full((n,), 2 * depth * share, dtype=torch.float64, device=device)
-            radius2[::11] = 0.0
-            expected = _torch_radius.within_radius_of_other_class(Z, labels, radius2)
-            scan = _Scan.of(Z, labels, radius2)
-            if scan is None:
-                raise MemoryError("There is no memory for the check.")
-            found = _search(scan, Z, radius2, None)
-            if not all(torch.equal(*both) for both in zip(found, expected, strict=True)):
-                return False
+        radius2 = torch.full((n,), float(depth), dtype=torch.float64, device=device)
+        radius2[::11] = 0.0
+        if not _same_pairs(Z, labels, radius2):
+            return False
+        radius2 *= 2.4
+        if not _same_pairs(Z, labels, radius2):
+            return False
+        rows, _, sqdist = _torch_radius.within_radius_of_other_class(Z, labels, radius2)
+        radius2.scatter_reduce_(0, rows, sqdist, "amin")
+        if not _same_pairs(Z, labels, torch.nextafter(radius2, radius2 + 1)):
+            return False
     return True
+
+
+def _same_pairs(Z: Tensor, labels: Tensor, radius2: Tensor) -> bool:
+    scan = _Scan.of(Z, labels, radius2)
+    if scan is None:
+        raise MemoryError("There is no memory for the check.")
+    found = _search(scan, Z, radius2, None)
+    expected = _torch_radius.within_radius_of_other_class(Z, labels, radius2)
+    return all(torch.equal(*both) for both in zip(found, expected, strict=True))
 
 
 CHECK = KernelCheck("the radius search", _agrees)
