@@ -104,7 +104,9 @@ class _Scan:
     more than that for d < 2²⁰.
     """
 
-    def __init__(self, rows: Tensor, low: Tensor, high: Tensor, ends: Tensor, order: Tensor):
+    def __init__(
+        self, rows: Tensor, low: Tensor, high: Tensor, ends: Tensor, order: Tensor
+    ) -> None:
         self.rows, self.low, self.high, self.ends, self.order = rows, low, high, ends, order
 
     @classmethod
