@@ -11,9 +11,12 @@ from typing import Any
 
 import pytest
 
-# Doctests import the modules, which need river or torch.
+# Doctests import the modules, which need river, torch or triton.
 collect_ignore = [] if find_spec("river") else ["src/likewise/online/_river_steps.py"]
 collect_ignore_glob = [] if find_spec("torch") else ["src/likewise/**/*torch_*.py"]
+if not (find_spec("torch") and find_spec("triton")):
+    collect_ignore_glob.append("src/likewise/**/*triton_*.py")
+    collect_ignore.append("tests/tensors/compile_kernels.py")
 
 
 @pytest.fixture(autouse=True)

@@ -24,8 +24,10 @@ LABELS = {
     "cpu_s": "CPU, s",
     "peak_mb": "peak, MB",
     "added_mb": "added, MB",
+    "device_s": "device, s",
+    "device_mb": "device, MB",
 }
-TIMES = ("warm_s", "cold_s", "cpu_s")
+TIMES = ("warm_s", "cold_s", "cpu_s", "device_s")
 # Mostly the cost of imports: shown and compared in the tables, but no loss.
 IMPORTS = ("cold_s", "peak_mb")
 # The first call starts threads and finishes lazy imports: less than this is no loss.

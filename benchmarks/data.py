@@ -164,6 +164,7 @@ DATASETS: dict[str, tuple[int, Callable[[], Rows]]] = {
     "letter": (16, partial(plain, "letter")),
     "mnist-pca-50": (50, partial(mnist_pca, 50, 20_000)),
     "mnist-pca-164": (164, partial(mnist_pca, 164, 5_000)),
+    "mnist-pca-164-60000": (164, partial(mnist_pca, 164, 60_000)),
     "standard-wine": (13, partial(standardised, partial(plain, "wine"))),
     "standard-digits": (64, partial(standardised, partial(plain, "digits"))),
     "standard-letter-5000": (
@@ -218,6 +219,7 @@ DATASETS: dict[str, tuple[int, Callable[[], Rows]]] = {
         for ending, wrong_percent in (("", 0), ("-5-wrong", 5))
     },
     "clusters-100": (100, partial(clusters, 100, 100_000)),
+    "clusters-128-1000000": (128, partial(clusters, 128, 1_000_000)),
     "gaussians-128": (128, partial(gaussians, 128, 5_000)),
     "stream-16": (16, partial(stream, 16, 200_000)),
     "stream-64": (64, partial(stream, 64, 80_000)),

@@ -10,22 +10,32 @@ from likewise.datasets import load as load_dataset
 
 _SIDE = 28
 # How far copies are shifted, down and right, in the order in which they are added.
-_SHIFTS = ((0, 0), (0, 1), (1, 0), (0, -1), (-1, 0), (1, 1), (1, -1), (-1, 1))
+_SHIFTS = (
+    *((0, 0), (0, 1), (1, 0), (0, -1), (-1, 0), (1, 1), (1, -1), (-1, 1)),
+    *((-1, -1), (0, 2), (2, 0), (0, -2), (-2, 0), (1, 2), (2, 1), (-1, 2)),
+)
+_NOISE = 0.1  # of a feature, in its standard deviations, where a shift is used again
 SIZES = (50_000, 100_000, 200_000, 300_000)
+SIZES_ON_GPU = (960_000, 10_000_000)
 
 
 def shifted_mnist(n_components, n_rows):
-    """Return shifted copies of the training rows, on the principal axes of the rows themselves."""
+    """Return shifted copies of the training rows, on the principal axes of the rows themselves.
+
+    After all shifts they begin again, with noise.
+    """
     pixels, y, mean, axes = _mnist_with_axes()
     axes = axes[:, : -n_components - 1 : -1]
-    n_copies = -(-n_rows // len(pixels))
-    images = pixels[:n_rows].reshape(-1, _SIDE, _SIDE)
-    copies = [
-        (np.roll(images, shift, axis=(1, 2)).reshape(len(images), -1) - mean) @ axes
-        for shift in _SHIFTS[:n_copies]
-    ]
-    X, y = np.concatenate(copies), np.tile(y[:n_rows], n_copies)
-    return X[:n_rows].astype(np.float64), y[:n_rows]
+    n_copies, images = -(-n_rows // len(pixels)), pixels[:n_rows].reshape(-1, _SIDE, _SIDE)
+    X = np.empty((n_copies * len(images), n_components), dtype=np.float32)
+    random = np.random.default_rng(0)
+    for copy in range(n_copies):
+        shifted = np.roll(images, _SHIFTS[copy % len(_SHIFTS)], axis=(1, 2))
+        rows = (shifted.reshape(len(images), -1) - mean) @ axes
+        if copy >= len(_SHIFTS):
+            rows += _NOISE * rows.std(axis=0) * random.normal(size=rows.shape).astype(rows.dtype)
+        X[copy * len(images) : (copy + 1) * len(images)] = rows
+    return X[:n_rows], np.tile(y[:n_rows], n_copies)[:n_rows]
 
 
 @cache
@@ -41,4 +51,4 @@ def _mnist_with_axes():
 
 def scale_datasets():
     """Return the data sets by name, each with its number of features and its loader."""
-    return {f"mnist-50-{n}": (50, partial(shifted_mnist, 50, n)) for n in SIZES}
+    return {f"mnist-50-{n}": (50, partial(shifted_mnist, 50, n)) for n in SIZES + SIZES_ON_GPU}

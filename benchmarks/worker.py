@@ -25,6 +25,9 @@ REPORTED = [
     "mlpack",
     "pyDML",
     "river",
+    "torch",
+    "triton",
+    "cuvs",
 ]
 MAX_CALLS = 1000
 

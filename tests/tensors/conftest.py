@@ -1,6 +1,16 @@
 """One thread: tests run side by side, and tensors are small."""
 
+import importlib.util
+import os
+
 import pytest
+
+if importlib.util.find_spec("torch") is not None and importlib.util.find_spec("triton") is not None:
+    import torch
+
+    # Triton reads it when it is imported: without a GPU, its kernels run in the interpreter.
+    if not torch.cuda.is_available():
+        os.environ.setdefault("TRITON_INTERPRET", "1")
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -118,7 +118,7 @@ def test_blocks_of_gathered_rows_change_nothing(monkeypatch):
     _, (objective, Z, sqdist) = both_objectives(X, y, smoothing=0.1)
     loss = objective.loss(objective.sqdist(Z, objective.targets), sqdist)
     whole = objective.laplacian_product(Z, loss)
-    monkeypatch.setattr(torch_large_margin, "_GATHERED", 40)
+    monkeypatch.setattr("likewise._numerics.torch_pairs._GATHERED", 40)
     assert torch.equal(objective.laplacian_product(Z, loss), whole)
     assert torch.equal(whole, objective.laplacian_product(Z, loss))
 

@@ -17,8 +17,6 @@ from likewise._runtime.arrays import Array, IndexArray
 from likewise._runtime.tensors import Tensor, tensor_like, to_numpy
 
 _SUMMED_ROWS = 1 << 14
-_GATHERED = 1 << 22  # elements gathered at a time
-_LANES = 8
 
 
 def product_dtype(dtype: Any) -> Any:
@@ -94,26 +92,6 @@ def tensor_standard_deviations(X: Tensor) -> Array:
     return stds
 
 
-def tensor_pair_sqdist(
-    Z: Tensor, rows: Tensor, cols: Tensor, points: Tensor | None = None
-) -> Tensor:
-    """Return ``‖Z[rows] − points[cols]‖²`` in float64, with the bits of the loop `pair_sqdist`."""
-    points = Z if points is None else points
-    out = torch.empty(len(rows), dtype=torch.float64, device=Z.device)
-    n_pairs = max(1, _GATHERED // max(1, Z.shape[1]))
-    for start in range(0, len(rows), n_pairs):
-        part = slice(start, start + n_pairs)
-        diff = Z[rows[part]].double() - points[cols[part]].double()
-        lanes = torch.zeros((len(diff), _LANES), dtype=torch.float64, device=Z.device)
-        for k in range(0, diff.shape[1], _LANES):
-            block = diff[:, k : k + _LANES]
-            lanes[:, : block.shape[1]] += block * block
-        half = lanes[:, :4] + lanes[:, 4:]
-        quarter = half[:, :2] + half[:, 2:]
-        out[part] = quarter[:, 0] + quarter[:, 1]
-    return out
-
-
 def centred_for_products(Z: Tensor, *others: Tensor) -> tuple[float, list[Tensor]]:
     """Return a power of two, and rows in float64, centred and multiplied by it to be at most 1.
 
@@ -124,4 +102,4 @@ def centred_for_products(Z: Tensor, *others: Tensor) -> tuple[float, list[Tensor
     rows = [given.double() - centre for given in (Z, *others)]
     widest = max((float(part.abs().max()) if part.numel() else 0.0) for part in rows)
     scale = 2.0 ** -float(np.clip(np.frexp(widest)[1], -500, 500)) if widest > 0 else 1.0
-    return scale, [part * scale for part in rows]
+    return scale, [part.mul_(scale) for part in rows]

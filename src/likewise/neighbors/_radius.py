@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from likewise import _loops
 from likewise._loops.distances.types import PairLimit, check_scan
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
+from likewise._runtime.kernel_check import has_kernels
 from likewise._runtime.tensors import is_tensor
 from likewise._runtime.threads import count_threads, run_blocks
 from likewise.neighbors._arguments import Algorithm, as_finite_matrix, use_tree
@@ -66,11 +67,7 @@ def within_radius_of_other_class(
     (array([0, 1, 1]), array([1, 0, 2]), array([1., 1., 4.]))
     """
     if is_tensor(Z):
-        from likewise.neighbors import _torch_radius
-
-        return _torch_radius.within_radius_of_other_class(
-            Z, *_torch_radius.checked(Z, labels, radius2), max_pairs=max_pairs
-        )
+        return _search_tensors(Z, labels, radius2, max_pairs)
     rows = as_finite_matrix("Z", Z)
     codes = np.asarray(labels)
     if codes.dtype.kind not in "iub":
@@ -80,6 +77,21 @@ def within_radius_of_other_class(
     codes, radii = np.ascontiguousarray(codes, dtype=np.int64), np.ascontiguousarray(radii)
     scan = _scan_trees if use_tree(algorithm, _trees_win(rows, codes)) else _loops.radius_scan
     return scan(rows, codes, radii, max_pairs=max_pairs, n_jobs=n_jobs)
+
+
+def _search_tensors(
+    Z: Any, labels: Any, radius2: Any, max_pairs: int | None
+) -> tuple[Any, Any, Any]:
+    """Do it on the device of Z: by a kernel of Triton where one works, else by PyTorch."""
+    from likewise.neighbors import _torch_radius
+
+    arguments = (Z, *_torch_radius.checked(Z, labels, radius2))
+    if has_kernels(Z.device):
+        from likewise.neighbors import _triton_radius
+
+        if _triton_radius.CHECK.passes(Z.device, _triton_radius.padded_depth(Z.shape[1])):
+            return _triton_radius.within_radius_of_other_class(*arguments, max_pairs=max_pairs)
+    return _torch_radius.within_radius_of_other_class(*arguments, max_pairs=max_pairs)
 
 
 def _trees_win(rows: Array, codes: IndexArray) -> bool:

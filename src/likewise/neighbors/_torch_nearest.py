@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 
+from likewise._numerics.torch_pairs import tensor_pair_sqdist
 from likewise._numerics.torch_products import (
     centred_for_products,
     product_dtype,
-    tensor_pair_sqdist,
 )
 from likewise._runtime.tensors import Tensor, require_same_device, tile_elements
 
 # Candidates beyond k: the more, the rarer a row whose k-th neighbour is in doubt.
 _SPARE = 8
-_ROWS_PER_TILE = 4096
+_ROWS_PER_TILE = 4096  # enough for fast products, few enough for many columns beside them
 
 
 def nearest(
@@ -65,7 +67,11 @@ class _Search:
     def __init__(self, queries: Tensor, points: Tensor, k: int, exclude_self: bool) -> None:
         self.queries, self.points, self.k, self.exclude_self = queries, points, k, exclude_self
         self.n_proposed = min(k + exclude_self + _SPARE, len(points))
-        self.scale, (there, here) = centred_for_products(points, queries)
+        if queries is points:
+            self.scale, (there,) = centred_for_products(points)
+            here = there
+        else:
+            self.scale, (there, here) = centred_for_products(points, queries)
         precise = product_dtype(points.dtype)
         self.slack = (points.shape[1] + 8) * torch.finfo(precise).eps
         if self.slack > 0.5:
@@ -73,10 +79,11 @@ class _Search:
         self.point_squares = there.square().sum(dim=1)
         self.query_squares = here.square().sum(dim=1)
         self.halves = (self.point_squares / 2).to(precise)
-        self.there, self.here = there.to(precise), here.to(precise)
-        tile = tile_elements(points.device)
-        self.n_rows = max(1, min(_ROWS_PER_TILE, tile // max(1, min(len(points), tile))))
-        self.n_cols = max(self.n_proposed, tile // self.n_rows)
+        self.there = there.to(precise)
+        self.here = self.there if here is there else here.to(precise)
+        self.tile = tile_elements(points.device)
+        self.n_rows = max(1, min(_ROWS_PER_TILE, math.isqrt(self.tile)))
+        self.n_cols = max(self.n_proposed, self.tile // self.n_rows)
         # Of ½‖b‖² - ab, which is half the squared distance up to a constant of the query.
         largest = self.point_squares.max()
         self.errors = self.slack * (self.query_squares + largest) / 2 + 2.0**-100
@@ -96,8 +103,9 @@ class _Search:
             bound = sqdist[:, -1] * self.scale**2 - self.query_squares[rows]
             open_rows = ~(bound / 2 + self.errors[rows] < left_out - self.errors[rows])
             if bool(open_rows.any()):
-                again = rows[open_rows]
-                best[again], index[again] = self._search_all(again, best[again, -1])
+                # All points may be as near: their number is bounded by that of a tile.
+                for again in rows[open_rows].split(max(1, self.tile // len(self.points))):
+                    best[again], index[again] = self._search_all(again, best[again, -1])
         return best, index
 
     def _propose(self, rows: Tensor) -> tuple[Tensor, Tensor]:
@@ -105,7 +113,7 @@ class _Search:
         values, index = None, None
         for left in range(0, len(self.points), self.n_cols):
             columns = slice(left, left + self.n_cols)
-            estimates = self.halves[columns] - self.here[rows] @ self.there[columns].T
+            estimates = self._estimates(rows, columns)
             count = min(self.n_proposed, estimates.shape[1])
             nearer, cols = torch.topk(estimates, count, dim=1, largest=False, sorted=False)
             cols = cols + left
@@ -117,6 +125,10 @@ class _Search:
         assert values is not None
         assert index is not None
         return index, values.amax(dim=1).double()
+
+    def _estimates(self, rows: Tensor, columns: slice) -> Tensor:
+        """Return ``½‖b‖² - ab``, without a second pass over the tile."""
+        return torch.addmm(self.halves[columns], self.here[rows], self.there[columns].T, alpha=-1)
 
     def _rank(self, rows: Tensor, proposed: Tensor) -> tuple[Tensor, Tensor]:
         """Return the k nearest of the proposed points, by distance and number."""
@@ -136,7 +148,7 @@ class _Search:
         parts = []
         for left in range(0, len(self.points), self.n_cols):
             columns = slice(left, left + self.n_cols)
-            estimates = self.halves[columns] - self.here[rows] @ self.there[columns].T
+            estimates = self._estimates(rows, columns)
             places, cols = torch.nonzero(estimates.double() <= limit[:, None], as_tuple=True)
             parts.append((places, cols + left))
         places, cols = (torch.cat(part) for part in zip(*parts, strict=True))

@@ -7,10 +7,10 @@ from typing import Any
 import torch
 
 from likewise._loops.distances.types import BYTES_PER_PAIR, TooManyPairs
+from likewise._numerics.torch_pairs import tensor_pair_sqdist
 from likewise._numerics.torch_products import (
     centred_for_products,
     product_dtype,
-    tensor_pair_sqdist,
 )
 from likewise._runtime.configuration import max_working_bytes
 from likewise._runtime.memory import allowed_memory
@@ -51,7 +51,7 @@ def within_radius_of_other_class(
     underflows is below ``2⁻¹⁰⁰`` in total, which is subtracted as well.
     """
     n = len(Z)
-    limit = _Limit(max_pairs, Z)
+    limit = PairLimit(max_pairs, Z)
     precise = product_dtype(Z.dtype)
     slack = 2 * (Z.shape[1] + 8) * torch.finfo(precise).eps / 2
     if slack > 0.5:
@@ -117,15 +117,26 @@ def checked(Z: Tensor, labels: Any, radius2: Any) -> tuple[Tensor, Tensor]:
     return codes.to(torch.int64), radii
 
 
-class _Limit:
-    """The number of pairs that may be found: the caller's limit, and that of the memory."""
+class PairLimit:
+    """The number of pairs that may be found: the caller's limit, and that of the memory.
 
-    def __init__(self, max_pairs: int | None, Z: Tensor) -> None:
+    Parameters
+    ----------
+    max_pairs : int or None
+    Z : tensor
+        The rows, whose device has the memory.
+    bytes_per_pair : int
+        What a pair takes until it is returned.
+    """
+
+    def __init__(
+        self, max_pairs: int | None, Z: Tensor, bytes_per_pair: int = BYTES_PER_PAIR
+    ) -> None:
         self.wanted, self.found = max_pairs, 0
         known = [n for n in (free_device_memory(Z.device), max_working_bytes()) if n is not None]
         if Z.device.type != "cuda":
             known.append(allowed_memory() or 2**63)
-        self.most = min(known) // BYTES_PER_PAIR
+        self.most = min(known) // bytes_per_pair
 
     def add(self, number: int) -> None:
         """Count further pairs; raise if they are too many."""

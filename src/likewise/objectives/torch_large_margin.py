@@ -12,10 +12,10 @@ from functools import cached_property
 import numpy as np
 import torch
 
+from likewise._numerics.torch_pairs import Incidence, sum_segments, tensor_pair_sqdist
 from likewise._numerics.torch_products import (
     map_tensor,
     product_over_tensor_rows,
-    tensor_pair_sqdist,
     tensor_standard_deviations,
 )
 from likewise._runtime.arrays import Array, IndexArray
@@ -26,8 +26,6 @@ from likewise.objectives.large_margin import (
     PairLoss,
     QuadraticPenalty,
 )
-
-_GATHERED = 1 << 22  # elements of gathered rows at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +58,16 @@ class TensorPairs:
         """The group of each pair."""
         numbers = torch.arange(len(self.lengths), device=self.rows.device)
         return torch.repeat_interleave(numbers, self.lengths, output_size=len(self.rows))
+
+    def incidence(self, n_rows: int) -> Incidence:
+        """Return both ends of the pairs sorted by row: once for all evaluations with them."""
+        if n_rows not in self._incidences:
+            self._incidences[n_rows] = Incidence.of(self.rows, self.cols, n_rows)
+        return self._incidences[n_rows]
+
+    @cached_property
+    def _incidences(self) -> dict[int, Incidence]:
+        return {}
 
     def select(self, mask: Tensor) -> TensorPairs:
         """Return the pairs in `mask`, in the same groups."""
@@ -172,8 +180,8 @@ class TorchLargeMargin:
         else:
             derivative, loss = (violation > 0).to(violation.dtype), violation
         offsets = self.impostors.indptr
-        hinges = _sum_segments(loss.sum(dim=1)[:, None], offsets)[:, 0]
-        of_targets = _sum_segments(derivative, offsets)
+        hinges = sum_segments(loss.sum(dim=1)[:, None], offsets)[:, 0]
+        of_targets = sum_segments(derivative, offsets)
         return hinges, of_targets.reshape(-1)[self._places[0]], derivative.sum(dim=1)
 
     @cached_property
@@ -191,23 +199,10 @@ class TorchLargeMargin:
 
     def laplacian_product(self, Z: Tensor, loss: PairLoss) -> Tensor:
         """Return ``ΛZ``, half the gradient in Z, in float64."""
-        weights = torch.cat([loss.targets, loss.impostors])
-        kept = torch.nonzero(weights)[:, 0]
-        ends = [torch.cat([self.targets.rows, self.impostors.rows])[kept]]
-        ends += [torch.cat([self.targets.cols, self.impostors.cols])[kept]]
-        weights = weights[kept]
-        # Both ends of each pair, sorted by the row that is added to: sums in a fixed order.
-        here, there = torch.cat(ends), torch.cat(ends[::-1])
-        here, order = torch.sort(here, stable=True)
-        there, weights = there[order], torch.cat([weights, weights])[order]
-        starts = torch.searchsorted(here, torch.arange(len(Z) + 1, device=Z.device))
-        out = torch.zeros(Z.shape, dtype=torch.float64, device=Z.device)
-        for first, last, start, stop in _blocks(starts, max(1, _GATHERED // max(1, Z.shape[1]))):
-            part = slice(start, stop)
-            diff = Z[here[part]].double() - Z[there[part]].double()
-            diff *= weights[part, None]
-            out[first:last] = _sum_segments(diff, starts[first : last + 1] - start)
-        return out
+        product = self.targets.incidence(len(Z)).product(Z, loss.targets)
+        if len(self.impostors):
+            product += self.impostors.incidence(len(Z)).product(Z, loss.impostors)
+        return product
 
     def lower_bound(self, penalty: QuadraticPenalty | None = None) -> LowerBound:
         """Return the function that bounds this objective, plus a `penalty`, over all metrics."""
@@ -223,27 +218,3 @@ class TorchLargeMargin:
         """Return the gradient in M: ``Σ derivative (x_a - x_b)(x_a - x_b)ᵀ`` over the pairs."""
         gradient = product_over_tensor_rows(self.laplacian_product(self.X, loss), self.X)
         return np.asarray((gradient + gradient.T) / 2)
-
-
-def _sum_segments(values: Tensor, offsets: Tensor) -> Tensor:
-    """Return the sums of the rows of `values` from each offset to the next, in their order."""
-    if not len(values):
-        return values.new_zeros((len(offsets) - 1, values.shape[1]))
-    return torch.segment_reduce(values, "sum", offsets=offsets, axis=0, unsafe=True, initial=0)
-
-
-def _blocks(starts: Tensor, n_values: int) -> list[tuple[int, int, int, int]]:
-    """Cut rows into blocks with few values: first and last row, first and last value.
-
-    Row r has the values ``starts[r]`` to ``starts[r + 1]``. A row with more values than `n_values`
-    is a block of its own.
-    """
-    ends = to_numpy(starts)
-    blocks, first = [], 0
-    while first < len(ends) - 1:
-        last = int(np.searchsorted(ends, ends[first] + n_values, side="right")) - 1
-        last = min(max(last, first + 1), len(ends) - 1)
-        if ends[last] > ends[first]:
-            blocks.append((first, last, int(ends[first]), int(ends[last])))
-        first = last
-    return blocks

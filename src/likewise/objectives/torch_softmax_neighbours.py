@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
@@ -10,6 +11,7 @@ import torch
 
 from likewise._numerics.torch_products import map_tensor, product_over_tensor_rows
 from likewise._runtime.arrays import Array, IndexArray
+from likewise._runtime.kernel_check import has_kernels
 from likewise._runtime.tensors import (
     Tensor,
     require_memory_on,
@@ -83,30 +85,69 @@ class TorchSoftmaxNeighbours:
         # With w_ij = p_ij ([y_i = y_j] - p_i), the gradient is
         # 2 Σ_j (c_j z_j - Σ_i w_ij z_i) x_jᵀ - 2 Σ_i (Σ_j w_ij z_j) x_iᵀ, with c_j = Σ_i w_ij.
         Z = map_tensor(self.X, L)
-        halves = Z.square().sum(dim=1) / 2
+        sqnorms = Z.square().sum(dim=1)
         n_samples = len(Z)
         chosen = (
             torch.arange(n_samples, device=Z.device)
             if anchors is None
             else tensor_like(anchors, Z, torch.int64)
         )
-        of_samples = torch.zeros_like(Z)
+        # A last column of ones: the product with it is c_j.
+        extended = torch.cat([Z, torch.ones_like(Z[:, :1])], dim=1)
+        sums = torch.zeros_like(extended)
         by_anchor = torch.empty((len(chosen), Z.shape[1]), dtype=Z.dtype, device=Z.device)
         probability = torch.empty(len(chosen), dtype=Z.dtype, device=Z.device)
+        weigh = _fastest_softmax(Z)
         n_rows = max(1, tile_elements(Z.device) // (_TILE_COPIES * n_samples))
         for start in range(0, len(chosen), n_rows):
             part = slice(start, start + n_rows)
             rows = chosen[part]
-            exponents = 2 * (Z[rows] @ Z.T - halves)
-            exponents[torch.arange(len(rows), device=Z.device), rows] = -torch.inf
-            weights = torch.softmax(exponents, dim=1)
-            del exponents
-            same = self.classes[rows, None] == self.classes
-            own = torch.where(same, weights, 0.0)
-            probability[part] = own.sum(dim=1)
-            weights = own - weights * probability[part, None]
-            of_samples += weights.sum(dim=0)[:, None] * Z - weights.T @ Z[rows]
+            products = Z[rows] @ Z.T
+            weights, probability[part] = weigh(products, sqnorms, rows, self.classes)
+            del products
+            sums.addmm_(weights.T, extended[rows])
             by_anchor[part] = weights @ Z
+            del weights
+        of_samples = sums[:, -1:] * Z - sums[:, :-1]
         gradient = product_over_tensor_rows(of_samples, self.X)
         gradient -= product_over_tensor_rows(by_anchor, self.X[chosen])
         return np.asarray(to_numpy(probability)), 2 * gradient
+
+
+def softmax_weights(
+    products: Tensor, sqnorms: Tensor, anchors: Tensor, classes: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Return the weights ``w_ij = p_ij ([y_i = y_j] - p_i)`` and the probabilities ``p_i``.
+
+    Parameters
+    ----------
+    products : float64 tensor of shape (n_anchors, n_samples)
+        ``z_i z_j``; it is overwritten.
+    sqnorms : float64 tensor of shape (n_samples,)
+        ``‖z_j‖²``.
+    anchors : int64 tensor of shape (n_anchors,)
+        The samples i, which do not choose themselves.
+    classes : int64 tensor of shape (n_samples,)
+
+    Returns
+    -------
+    weights : tensor of the shape of `products`
+    probability : tensor of shape (n_anchors,)
+    """
+    exponents = products.mul_(2).sub_(sqnorms)  # -‖z_i - z_j‖², up to a constant of the anchor
+    exponents[torch.arange(len(anchors), device=anchors.device), anchors] = -torch.inf
+    weights = torch.softmax(exponents, dim=1)
+    same = classes[anchors, None] == classes
+    own = torch.where(same, weights, 0.0)
+    probability = own.sum(dim=1)
+    return own.sub_(weights.mul_(probability[:, None])), probability
+
+
+def _fastest_softmax(Z: Tensor) -> Callable[..., tuple[Tensor, Tensor]]:
+    """Return a kernel of Triton where one works, else `softmax_weights`."""
+    if has_kernels(Z.device):
+        from likewise.objectives import triton_softmax
+
+        if triton_softmax.CHECK.passes(Z.device):
+            return triton_softmax.softmax_weights
+    return softmax_weights

@@ -9,10 +9,10 @@ import torch
 
 from likewise import neighbors
 from likewise._numerics.centring import robust_centre
+from likewise._numerics.torch_pairs import tensor_pair_sqdist
 from likewise._numerics.torch_products import (
     map_tensor,
     product_over_tensor_rows,
-    tensor_pair_sqdist,
 )
 from likewise._runtime.arrays import Array, BoolArray, FloatArray, IndexArray
 from likewise._runtime.tensors import Tensor, tensor_like, to_numpy

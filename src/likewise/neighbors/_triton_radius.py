@@ -1,0 +1,319 @@
+"""All points of another class within a radius, by a kernel of Triton.
+
+`_torch_radius` defines the result: the kernel only proposes candidates, with a proven bound, and
+exact distances decide.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import torch
+import triton
+import triton.language as tl
+
+from likewise._numerics.torch_pairs import tensor_pair_sqdist
+from likewise._runtime.configuration import max_working_bytes
+from likewise._runtime.kernel_check import KernelCheck
+from likewise._runtime.tensors import Tensor, free_device_memory
+from likewise.neighbors import _torch_radius
+from likewise.neighbors._torch_radius import PairLimit
+
+_BLOCK_ROWS, _BLOCK_COLS = 128, 64
+_CHUNK = 4096  # columns of one program
+_MAX_DEPTH = 128  # features that are kept at once; more are added up in steps of _DEPTH_STEP
+_DEPTH_STEP = 64
+_PROGRAMS = 1 << 15  # of one launch: some milliseconds, after which the host reads the count
+_MAX_CANDIDATES = 1 << 25
+_SETTLED = 1 << 22  # candidates settled at a time
+_PREPARED = 1 << 24  # elements rounded at a time
+# Bytes per candidate (its key, and while it is settled rows, distance and keys of both orders), and
+# per pair found, while they are sorted.
+_BYTES_PER_CANDIDATE, _BYTES_PER_FOUND = 64, 56
+_SMALLEST_BUFFER = _BLOCK_ROWS * _CHUNK  # what one program can find
+
+
+def within_radius_of_other_class(
+    Z: Tensor, labels: Tensor, radius2: Tensor, *, max_pairs: int | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Do what `_torch_radius.within_radius_of_other_class` does, with the same result.
+
+    Notes
+    -----
+    Rows are sorted by class, so that a pair of two classes is visited once, from the row of the
+    lower class, and both radii are tested. Candidates are appended in any order, into a buffer that
+    is settled when it is half full; the launch that overflows it is repeated with fewer programs.
+    The pairs found are sorted at the end.
+    """
+    if not len(Z) or not bool((radius2 > 0).any()):
+        return _nothing(Z)
+    scan = _Scan.of(Z, labels, radius2)
+    if scan is None:
+        return _torch_radius.within_radius_of_other_class(Z, labels, radius2, max_pairs=max_pairs)
+    return _search(scan, Z, radius2, max_pairs)
+
+
+def _search(
+    scan: _Scan, Z: Tensor, radius2: Tensor, max_pairs: int | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Settle the candidates of a scan, and sort the pairs that remain."""
+    n = len(Z)
+    limit = PairLimit(max_pairs, Z, _BYTES_PER_FOUND)
+    found: list[tuple[Tensor, Tensor]] = []
+    for candidates in scan.run(_n_candidates(Z, max_pairs)):
+        for start in range(0, len(candidates), _SETTLED):
+            found.append(_settle(Z, radius2, scan.order, candidates[start : start + _SETTLED]))
+            limit.add(len(found[-1][0]))
+    if not found:
+        return _nothing(Z)
+    keys, sqdist = torch.cat([part[0] for part in found]), torch.cat([part[1] for part in found])
+    found.clear()
+    keys, order = torch.sort(keys)
+    rows = keys // n
+    return rows, keys - rows * n, sqdist[order]
+
+
+class _Scan:
+    """Rows rounded to float16 and the thresholds of their products: what the kernel reads.
+
+    Let a be the rows, centred and multiplied by a power of two such that their largest entry is at
+    most 2¹⁴; â the same rounded to float16, where nothing overflows; and δ_a = ‖a - â‖, computed in
+    float64 from the data at hand, so that underflow is included. If ‖a - b‖² < r_a then, for any
+    t > 0,
+
+    ``‖â - b̂‖² ≤ (√r_a + δ_a + δ_b)² ≤ R_a + D_b``,
+
+    ``R_a = (1 + t)(√r_a + δ_a)²``, ``D_b = (1 + 1/t) δ_b²``,
+
+    which is ``âb̂ ≥ (‖â‖² - R_a)/2 + (‖b̂‖² - D_b)/2``. The choice of t changes the number of
+    candidates and nothing else; the ratio of typical δ and √r makes it small.
+
+    The product of two float16 numbers is a float32 number. Tensor cores add them to float32 sums
+    some at a time: they align the addends to the largest, and cut them off after 24 or more bits
+    (Fasi, Higham, Mikaitis and Pranesh 2021, "Numerical behavior of NVIDIA tensor cores").
+    Every addend and every sum so loses at most 2⁻²³ of the largest, which is at most
+    Σ|â_k b̂_k| ≤ (‖â‖² + ‖b̂‖²)/2. With at least four products to a sum, d of them lose less than
+    ``(3d/2 + 2) 2⁻²³`` of that; rounding one by one loses less. The thresholds are rounded to
+    float32, and so is their sum, which moves it by less than ``2⁻²³`` of
+    (‖â‖² + ‖b̂‖² + R_a + D_b)/2. Hence squared norms are multiplied by 1 - ε and R, D by 1 + ε with
+    ``ε = (d + 16) 2⁻²²``.
+
+    In float64, centring is off by 2⁻⁵³‖a‖, the norms by d 2⁻⁵³ of themselves, and the distance that
+    decides by (d + 2) 2⁻⁵³ of itself. The factor 1 + 2⁻²⁰ of √r and δ, and 2⁻⁵⁰‖â‖ added to δ, are
+    more than that for d < 2²⁰.
+    """
+
+    def __init__(
+        self, rows: Tensor, low: Tensor, high: Tensor, ends: Tensor, order: Tensor
+    ) -> None:
+        self.rows, self.low, self.high, self.ends, self.order = rows, low, high, ends, order
+
+    @classmethod
+    def of(cls, Z: Tensor, labels: Tensor, radius2: Tensor) -> _Scan | None:
+        """Round and sort rows; None if the bound, the range of numbers or the memory forbids it."""
+        n, n_features = Z.shape
+        depth = padded_depth(n_features)
+        n_padded = -(-n // _CHUNK) * _CHUNK
+        centre = Z.mean(dim=0, dtype=torch.float64)
+        widest = 0.0
+        if n_features:
+            bounds = torch.stack(torch.aminmax(Z, dim=0)).double()
+            widest = float((bounds - centre).abs().amax())
+        memory = _memory(Z)
+        needed = 2 * n_padded * depth + 64 * n_padded + _BYTES_PER_CANDIDATE * _SMALLEST_BUFFER
+        if (
+            n_features >= 1 << 20
+            or n_padded >= 1 << 31
+            or not math.isfinite(widest)
+            or needed > memory // 2
+        ):
+            return None
+        scale = math.ldexp(1.0, min(14 - math.frexp(widest)[1], 1000)) if widest > 0 else 1.0
+        classes, order = torch.sort(labels, stable=True)
+        rows = torch.zeros((n_padded, depth), dtype=torch.float16, device=Z.device)
+        squares = torch.empty(n, dtype=torch.float64, device=Z.device)
+        errors = torch.empty_like(squares)
+        step = max(1, min(_PREPARED, memory // 128) // max(1, n_features))
+        for start in range(0, n, step):
+            part = slice(start, start + step)
+            exact = (Z[order[part]].double() - centre) * scale
+            rows[part, :n_features][: len(exact)] = exact.half()
+            rounded = rows[part, :n_features][: len(exact)].double()
+            squares[part] = rounded.square().sum(dim=1)
+            errors[part] = (exact - rounded).square().sum(dim=1).sqrt()
+        errors = errors * (1 + 2.0**-20) + 2.0**-50 * squares.sqrt()
+        sqradius = radius2[order]
+        reach = sqradius.clamp(min=0).sqrt() * (scale * (1 + 2.0**-20))
+        share = float(errors.median() / reach[sqradius > 0].median())
+        share = min(max(share, 2.0**-20), 1.0) if math.isfinite(share) else 1.0
+        epsilon = (depth + 16) * 2.0**-22
+        squares *= (1 - epsilon) / 2
+        low = squares - (reach + errors).square() * ((1 + share) * (1 + epsilon) / 2)
+        high = squares - errors.square() * ((1 + 1 / share) * (1 + epsilon) / 2)
+        # Finite, so that the sum with an infinite one is not NaN; rows without a radius find none.
+        low = torch.where(sqradius > 0, low.clamp(min=-(2.0**120)), torch.inf)
+        ends = torch.full((n_padded,), n_padded, dtype=torch.int32, device=Z.device)
+        ends[:n] = torch.searchsorted(classes, classes, right=True)
+        thresholds = torch.full((2, n_padded), torch.inf, device=Z.device)
+        thresholds[0, :n], thresholds[1, :n] = low, high
+        return cls(rows, thresholds[0], thresholds[1], ends, order)
+
+    def run(self, capacity: int) -> Iterator[Tensor]:
+        """Yield all candidates, each once, as ``a · 2³² + b`` for sorted rows a < b."""
+        n_padded, depth = self.rows.shape
+        device = self.rows.device
+        found = torch.empty(capacity, dtype=torch.int64, device=device)
+        count = torch.zeros(1, dtype=torch.int64, device=device)
+        n_tiles, n_chunks = n_padded // _BLOCK_ROWS, n_padded // _CHUNK
+        first, n_programs, held = 0, _PROGRAMS, 0
+        while first < n_tiles * n_chunks:
+            launched = min(n_programs, n_tiles * n_chunks - first)
+            with torch.cuda.device_of(self.rows):
+                _scan_kernel[(launched,)](
+                    self.rows, self.low, self.high, self.ends, count, found,
+                    n_tiles, first, capacity,
+                    DEPTH=depth, DEPTH_STEP=depth if depth <= _MAX_DEPTH else _DEPTH_STEP,
+                    BLOCK_ROWS=_BLOCK_ROWS, BLOCK_COLS=_BLOCK_COLS, CHUNK=_CHUNK,
+                    num_warps=4, num_stages=3,
+                )  # fmt: skip
+            total = int(count)
+            if total <= capacity:
+                first, held = first + launched, total
+                n_programs = min(2 * n_programs, _PROGRAMS)
+            elif not held:
+                # Candidates of one program always fit.
+                n_programs = max(1, launched // 8)
+            if total > capacity or held > capacity // 2:
+                if held:
+                    yield found[:held]
+                held = 0
+                count.zero_()
+        if held:
+            yield found[:held]
+
+
+@triton.jit(do_not_specialize=["n_tiles", "first", "capacity"])
+def _scan_kernel(
+    rows_ptr, low_ptr, high_ptr, ends_ptr, count_ptr, found_ptr,
+    n_tiles, first, capacity,
+    DEPTH: tl.constexpr, DEPTH_STEP: tl.constexpr,
+    BLOCK_ROWS: tl.constexpr, BLOCK_COLS: tl.constexpr, CHUNK: tl.constexpr,
+):  # fmt: skip
+    """Append the candidates between one block of rows and one chunk of columns.
+
+    The chunk changes slowest: programs that run at the same time stream the same columns.
+    """
+    program = first + tl.program_id(0).to(tl.int64)
+    top = ((program % n_tiles) * BLOCK_ROWS).to(tl.int32)
+    left = ((program // n_tiles) * CHUNK).to(tl.int32)
+    # Columns of the first row's class, and all before it, have no pair with these rows.
+    if tl.load(ends_ptr + top) >= left + CHUNK:
+        return
+    # Once the buffer is full the host repeats the launch in parts: what follows need not be
+    # counted. An atomic read gives all threads of the program the same number.
+    if tl.atomic_add(count_ptr, 0) <= capacity:
+        rows = top + tl.arange(0, BLOCK_ROWS)
+        low_rows = tl.load(low_ptr + rows)
+        high_rows = tl.load(high_ptr + rows)
+        ends = tl.load(ends_ptr + rows)
+        inner = tl.arange(0, DEPTH_STEP)
+        row_ptrs = rows_ptr + rows.to(tl.int64)[:, None] * DEPTH + inner[None, :]
+        if DEPTH == DEPTH_STEP:
+            block = tl.load(row_ptrs)
+        for start in range(0, CHUNK, BLOCK_COLS):
+            cols = left + start + tl.arange(0, BLOCK_COLS)
+            col_ptrs = rows_ptr + cols.to(tl.int64)[None, :] * DEPTH + inner[:, None]
+            if DEPTH == DEPTH_STEP:
+                products = tl.dot(block, tl.load(col_ptrs))
+            else:
+                products = tl.zeros((BLOCK_ROWS, BLOCK_COLS), dtype=tl.float32)
+                for k in range(0, DEPTH, DEPTH_STEP):
+                    products = tl.dot(tl.load(row_ptrs + k), tl.load(col_ptrs + k), products)
+            low_cols = tl.load(low_ptr + cols)
+            high_cols = tl.load(high_ptr + cols)
+            least = tl.minimum(
+                low_rows[:, None] + high_cols[None, :], high_rows[:, None] + low_cols[None, :]
+            )
+            if tl.max(tl.max(products - least, axis=1), axis=0) >= 0:
+                near = (products >= least) & (cols[None, :] >= ends[:, None])
+                hits = near.to(tl.int32)
+                per_row = tl.sum(hits, axis=1)
+                place = tl.cumsum(hits, axis=1) - hits
+                place += (tl.cumsum(per_row, axis=0) - per_row)[:, None]
+                place += tl.atomic_add(count_ptr, tl.sum(per_row, axis=0).to(tl.int64))
+                keys = (rows.to(tl.int64)[:, None] << 32) | cols.to(tl.int64)[None, :]
+                tl.store(found_ptr + place, keys, mask=near & (place < capacity))
+
+
+def _settle(Z: Tensor, radius2: Tensor, order: Tensor, candidates: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the keys ``row · n + column`` of the pairs inside, in both orders, and distances."""
+    n = len(Z)
+    first, second = order[candidates >> 32], order[candidates & 0xFFFFFFFF]
+    sqdist = tensor_pair_sqdist(Z, first, second)
+    forward, backward = sqdist < radius2[first], sqdist < radius2[second]
+    keys = torch.cat([(first * n + second)[forward], (second * n + first)[backward]])
+    return keys, torch.cat([sqdist[forward], sqdist[backward]])
+
+
+def padded_depth(n_features: int) -> int:
+    """Return the number of columns that the kernel reads for this many features."""
+    if n_features > _MAX_DEPTH:
+        return -(-n_features // _DEPTH_STEP) * _DEPTH_STEP
+    return max(16, 1 << max(0, n_features - 1).bit_length())
+
+
+def _n_candidates(Z: Tensor, max_pairs: int | None) -> int:
+    """Return the size of the buffer: few if few pairs may be found, and within the memory."""
+    wanted = _MAX_CANDIDATES if max_pairs is None else 2 * max_pairs
+    wanted = min(wanted, _MAX_CANDIDATES, _memory(Z) // 4 // _BYTES_PER_CANDIDATE)
+    return max(wanted, _SMALLEST_BUFFER)
+
+
+def _memory(Z: Tensor) -> int:
+    """Return the bytes that the search may take beside Z."""
+    known = [n for n in (free_device_memory(Z.device), max_working_bytes()) if n is not None]
+    return min(known, default=2**40)
+
+
+def _nothing(Z: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    nothing = torch.empty(0, dtype=torch.int64, device=Z.device)
+    return nothing, nothing.clone(), torch.empty(0, dtype=torch.float64, device=Z.device)
+
+
+def _agrees(device: torch.device, depth: int) -> bool:
+    """Compare both searches for rows of `depth` features: ties, offsets, few and many pairs.
+
+    The last radii reach the nearest row of another class, and not one bit more.
+    """
+    generator = torch.Generator().manual_seed(0)
+    for n, dtype, offset in ((300, torch.float32, 0.0), (700, torch.float64, 1e6)):
+        Z = torch.randn((n, depth), generator=generator, dtype=torch.float64)
+        Z[::7] = Z[::7].round()
+        Z[n // 2 : n // 2 + 20] = Z[:20]
+        Z = (Z + offset).to(device, dtype)
+        labels = torch.randint(0, 3, (n,), generator=generator).to(device)
+        radius2 = torch.full((n,), float(depth), dtype=torch.float64, device=device)
+        radius2[::11] = 0.0
+        if not _same_pairs(Z, labels, radius2):
+            return False
+        radius2 *= 2.4
+        if not _same_pairs(Z, labels, radius2):
+            return False
+        rows, _, sqdist = _torch_radius.within_radius_of_other_class(Z, labels, radius2)
+        radius2.scatter_reduce_(0, rows, sqdist, "amin")
+        if not _same_pairs(Z, labels, torch.nextafter(radius2, radius2 + 1)):
+            return False
+    return True
+
+
+def _same_pairs(Z: Tensor, labels: Tensor, radius2: Tensor) -> bool:
+    scan = _Scan.of(Z, labels, radius2)
+    if scan is None:
+        raise MemoryError("There is no memory for the check.")
+    found = _search(scan, Z, radius2, None)
+    expected = _torch_radius.within_radius_of_other_class(Z, labels, radius2)
+    return all(torch.equal(*both) for both in zip(found, expected, strict=True))
+
+
+CHECK = KernelCheck("the radius search", _agrees)
