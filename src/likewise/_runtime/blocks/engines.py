@@ -105,7 +105,7 @@ async def _gather(client: Any, handles: list[Any]) -> list[Any]:
                 continue
             without_since = without_since or time.monotonic()
             if time.monotonic() - without_since >= limit:
-                raise _NoWorkers(limit)
+                raise _NoWorkersError(limit)
     finally:
         results.cancel()
 
@@ -118,7 +118,7 @@ def _max_seconds_without_workers() -> float:
     return _MAX_SECONDS_WITHOUT_WORKERS if given is None else float(parse_timedelta(given))
 
 
-class _NoWorkers(Exception):
+class _NoWorkersError(Exception):
     """A cluster had no worker for too long; its argument is the number of seconds."""
 
 
@@ -147,7 +147,7 @@ def _translated_errors() -> Iterator[None]:
 
     try:
         yield
-    except _NoWorkers as error:
+    except _NoWorkersError as error:
         raise RuntimeError(
             f"The Dask cluster had no workers for {error.args[0]:g} seconds before the fit ended; "
             "start workers and fit again."

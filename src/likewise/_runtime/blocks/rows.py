@@ -69,14 +69,14 @@ class BlockedRows:
     def take(self, index: IndexArray) -> Array:
         """Return a few rows by their numbers."""
         block = np.searchsorted(self.starts + self.counts, index, side="right")
-        wanted = [index[block == b] - start for b, start in enumerate(self.starts)]
+        wanted = {b: np.flatnonzero(block == b) for b in np.unique(block).tolist()}
         handles = [
-            self.engine.submit(_take, self.blocks[b], local)
-            for b, local in enumerate(wanted)
-            if len(local)
+            self.engine.submit(_take, self.blocks[b], index[places] - self.starts[b])
+            for b, places in wanted.items()
         ]
         rows = np.empty((len(index), self.n_features), dtype=self.dtype)
-        rows[np.argsort(block, kind="stable")] = np.concatenate(self.engine.gather(handles))
+        for places, part in zip(wanted.values(), self.engine.gather(handles), strict=True):
+            rows[places] = part
         return rows
 
     def gathered(self) -> tuple[Array, IndexArray]:
