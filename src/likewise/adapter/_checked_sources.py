@@ -40,7 +40,7 @@ def check_labelled_source(
                 f"and at most {MAX_OTHERS} are gathered for a metric: leave it out, or give most "
                 "of the rows as unlabelled."
             )
-        codes, items = source.groups(), source.equal_rows()
+        codes, items = rows.group_of_each(), source.equal_rows()
     else:
         source, items = ArraySource(rows), equal_rows(rows)
     n_labels = len(np.unique(np.column_stack([items, codes]), axis=0))

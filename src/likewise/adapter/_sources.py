@@ -173,10 +173,6 @@ class BlockedSource:
         """Return all rows in blocks."""
         return self.blocked
 
-    def groups(self) -> IndexArray:
-        """Return the group of each row."""
-        return np.concatenate(self.blocked.map(_groups))
-
     def equal_rows(self) -> IndexArray:
         """Return what `equal_rows` returns for the rows in memory.
 
@@ -261,10 +257,6 @@ def _tied(ranks: IndexArray, digests: IndexArray) -> BoolArray:
 
 def _take_column(block: tuple[Array, IndexArray], column: int, chosen: BoolArray) -> Array:
     return np.asarray(block[0][chosen, column])
-
-
-def _groups(rows: Array, groups: IndexArray) -> IndexArray:
-    return groups
 
 
 def _digests(rows: Array, groups: IndexArray) -> Array:

@@ -74,13 +74,17 @@ def check_blocked_rows(
 
 
 def check_blocked_labels(
-    estimator: Any, X: Any, y: Any, *, min_classes: int = 2
+    estimator: Any, X: Any, y: Any, *, min_classes: int = 2, reset: bool = True
 ) -> tuple[BlockedRows, Array]:
     """Return finite rows in blocks, whose groups are the classes of y, and the classes.
 
-    X is a Dask array or dataframe, or a memory map.
+    X is a Dask array or dataframe, or a memory map. `reset` learns the feature count and names of a
+    Dask collection; else they must be those that `estimator` knows.
     """
-    given = _of_dask(estimator, X, y) if is_dask(X) else _of_file(estimator, X, np.asarray(y))
+    if is_dask(X):
+        given = _of_dask(estimator, X, y, reset=reset)
+    else:
+        given = _of_file(estimator, X, np.asarray(y))
     classes = _check_values(given)
     # Each several times, or it would warn that so many different labels look like regression.
     check_classification_targets(np.repeat(classes, 3))
