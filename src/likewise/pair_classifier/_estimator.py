@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from likewise._metric_parameter import METRIC_RULE, fresh_metric
+from likewise._metric_parameter import METRIC_RULE, fresh_metric, require_no_gathering
 from likewise._numerics.centring import robust_centre
 from likewise._runtime.arrays import Array, IndexArray
 from likewise._runtime.blocks.rows import BlockedRows
@@ -29,7 +29,7 @@ from likewise._runtime.validation import (
     one_of,
     strictly_between,
 )
-from likewise.base import MetricLearner, fitting
+from likewise.base import fitting
 from likewise.batch import Euclidean
 from likewise.constraints import Pairs, as_pairs
 from likewise.exceptions import GuaranteeError
@@ -363,11 +363,7 @@ def _some_rows(X: Array | BlockedRows, rows: IndexArray, metric: Any) -> Any:
     """Return the rows that a metric is learned from; those of a cluster as a Dask array."""
     if not isinstance(X, BlockedRows):
         return X[rows]
-    if not isinstance(metric, str | MetricLearner):
-        raise ValueError(
-            f"X is a Dask collection, but metric={quote(metric)} would gather its rows: a metric "
-            "of likewise, or a frozen one, is needed."
-        )
+    require_no_gathering(metric)
     return X.as_dask(rows)
 
 

@@ -121,6 +121,13 @@ def map_to_two(
     return one, two
 
 
+def as_row_blocks(X: Any) -> list[tuple[Any, float]]:
+    """Return the blocks of rows of a Dask collection, delayed, and their sizes, NaN if unknown."""
+    table = _as_array(X)
+    delayed = table.to_delayed(optimize_graph=False).ravel()
+    return list(zip(delayed, table.chunks[0], strict=True))
+
+
 class _OnRows:
     """A function of blocks that may be empty, for which scikit-learn's checks would raise."""
 
