@@ -204,7 +204,8 @@ class MetricKNN(NeighborVoter):
             return distances, index
         queries = check_rows(self, X, reset=False)
         found = rows.nearest(self._map(queries), wanted)
-        return np.sqrt(found.sqdist).astype(queries.dtype), found.numbers
+        distances = np.sqrt(found.sqdist).astype(queries.dtype)
+        return as_given(distances, X), as_given(found.numbers, X)
 
     def _query_map(self) -> Callable[[Any], Array]:
         """Return the map of queries without the training rows, which stay where they are."""

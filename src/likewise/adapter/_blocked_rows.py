@@ -70,7 +70,12 @@ class RowsInBlocks:
     def class_scatter(self, n_classes: int) -> tuple[FloatArray, IndexArray, FloatArray]:
         """Return means and numbers of labelled rows, in float64, and the scatter about them."""
         means, counts = _means(_total(self.parts, partial(_labelled_sums, n_classes)))
-        return means, counts, _total(self.parts, partial(_labelled_scatter, means))
+        scatters = []
+        for part in self.parts:
+            shared = part.engine.submit(_itself, means)
+            handles = [part.engine.submit(_labelled_scatter, b, shared) for b in part.blocks]
+            scatters.append(tree_sum(part.engine, handles))
+        return means, counts, functools.reduce(operator.add, scatters)
 
 
 class SpaceInBlocks:
@@ -165,7 +170,8 @@ def _labelled_sums(n_classes: int, rows: Array, groups: IndexArray) -> FloatArra
     return np.column_stack(class_sums(rows.astype(np.float64), groups, n_classes))
 
 
-def _labelled_scatter(means: FloatArray, rows: Array, groups: IndexArray) -> FloatArray:
+def _labelled_scatter(block: _Block, means: FloatArray) -> FloatArray:
+    rows, groups = block
     labelled = groups >= 0
     return scatter_about(rows[labelled].astype(np.float64), groups[labelled], means)
 

@@ -43,7 +43,7 @@ def check_labelled_source(
         codes, items = rows.group_of_each(), source.equal_rows()
     else:
         source, items = ArraySource(rows), equal_rows(rows)
-    n_labels = len(np.unique(np.column_stack([items, codes]), axis=0))
+    n_labels = len(np.unique(items * (int(codes.max()) + 1) + codes))
     contradictory = n_labels - len(np.unique(items))
     if contradictory:
         warn_user(

@@ -142,12 +142,12 @@ class Labels:
         least = np.partition(to_reference, -depth, axis=1)[:, -depth]
         found = among >= least[:, None]
         right = found & alike
-        n = len(self.codes)
-        outcome = _Outcome(np.full(n, np.nan), np.zeros(n), np.zeros(n))
-        outcome.average_precision[tested] = _average_precision(among, alike)
-        outcome.right[tested] = right.sum(axis=0) + right.sum(axis=1)
-        outcome.found[tested] = found.sum(axis=0) + found.sum(axis=1)
-        return outcome
+        return _Outcome(
+            tested,
+            _average_precision(among, alike),
+            (right.sum(axis=0) + right.sum(axis=1)).astype(np.float64),
+            (found.sum(axis=0) + found.sum(axis=1)).astype(np.float64),
+        )
 
     def _summary(self, outcomes: list[dict[Key, _Outcome]]) -> Evidence:
         identity, *keys = outcomes[0]
@@ -165,20 +165,34 @@ class Labels:
 
 @dataclass(frozen=True, eq=False)
 class _Outcome:
-    """What one map did in one split, for each row.
+    """What one map did in one split, for each row that was tested.
 
     `right` and `found` count pairs that touch the row, as a query or as what was found.
     """
 
+    rows: IndexArray
     average_precision: FloatArray
     right: FloatArray
     found: FloatArray
+
+    def of_rows(self, rows: IndexArray) -> _Outcome:
+        """Return the same for more rows, in ascending order; those not tested found nothing."""
+        places = np.searchsorted(rows, self.rows)
+        outcome = _Outcome(
+            rows, np.full(len(rows), np.nan), np.zeros(len(rows)), np.zeros(len(rows))
+        )
+        outcome.average_precision[places] = self.average_precision
+        outcome.right[places] = self.right
+        outcome.found[places] = self.found
+        return outcome
 
 
 def _compare(
     baseline: list[_Outcome], outcomes: list[_Outcome]
 ) -> tuple[tuple[float, float], tuple[float, float]]:
     """Return gains and standard errors of the precision and of the mean average precision."""
+    rows = np.unique(np.concatenate([fold.rows for fold in baseline]))
+    baseline, outcomes = ([fold.of_rows(rows) for fold in folds] for folds in (baseline, outcomes))
     precision = _precision_gain(baseline, outcomes)
     differences = np.array(
         [o.average_precision - b.average_precision for b, o in zip(baseline, outcomes, strict=True)]
