@@ -10,8 +10,8 @@ import pytest
 import likewise as lw
 from likewise._runtime.blocks.engines import ClusterEngine
 from likewise.adapter import _checked_sources, _rows
+from likewise.adapter._blocked_source import BlockedSource
 from likewise.adapter._items import equal_rows
-from likewise.adapter._sources import BlockedSource
 from likewise.constraints import random_pairs
 
 pytest.importorskip("distributed", reason="needs likewise[dask]")

@@ -12,7 +12,7 @@ import numpy as np
 
 from likewise._numerics.products import product_over_rows
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
-from likewise._runtime.blocks.engines import tree_sum
+from likewise._runtime.blocks.engines import shared, tree_sum
 from likewise._runtime.blocks.rows import BlockedRows
 from likewise.adapter._grouped_rows import SpaceInMemory, class_sums, scatter_about
 
@@ -72,8 +72,8 @@ class RowsInBlocks:
         means, counts = _means(_total(self.parts, partial(_labelled_sums, n_classes)))
         scatters = []
         for part in self.parts:
-            shared = part.engine.submit(_itself, means)
-            handles = [part.engine.submit(_labelled_scatter, b, shared) for b in part.blocks]
+            centres = shared(part.engine, means)
+            handles = [part.engine.submit(_labelled_scatter, b, centres) for b in part.blocks]
             scatters.append(tree_sum(part.engine, handles))
         return means, counts, functools.reduce(operator.add, scatters)
 
@@ -91,8 +91,8 @@ class SpaceInBlocks:
 
     def __init__(self, parts: tuple[BlockedRows, ...], F: FloatArray, scale: float) -> None:
         self.parts = parts
-        # One task holds F for all blocks: in the task of every block it would pass the scheduler.
-        self._metrics = [part.engine.submit(_itself, (F, scale)) for part in parts]
+        metric = (F.astype(parts[0].dtype), scale)
+        self._metrics = [shared(part.engine, metric) for part in parts]
 
     def means(self, assigned: Any, n_classes: int) -> Array:
         """Return the sums of the assigned rows of each class, scaled to length 1."""
@@ -103,8 +103,8 @@ class SpaceInBlocks:
         """Return handles of the centre of largest cosine for each row of each block."""
         found = []
         for part, metric in zip(self.parts, self._metrics, strict=True):
-            shared = part.engine.submit(_itself, centres)
-            found.append([part.engine.submit(_assign, b, metric, shared) for b in part.blocks])
+            there = shared(part.engine, centres)
+            found.append([part.engine.submit(_assign, b, metric, there) for b in part.blocks])
         return found
 
 
@@ -113,7 +113,7 @@ def _sum_over_blocks(
     task: Callable[..., Array],
     assigned: list[list[Any]] | None,
     n_classes: int,
-    shared: list[Any] | None = None,
+    metrics: list[Any] | None = None,
 ) -> FloatArray:
     """Return the sum of a task on every block and its assignment, which is its groups by default.
 
@@ -121,7 +121,7 @@ def _sum_over_blocks(
     """
     totals = []
     for p, part in enumerate(parts):
-        extra = [] if shared is None else [shared[p]]
+        extra = [] if metrics is None else [metrics[p]]
         handles = [
             part.engine.submit(
                 task, n_classes, b, None if assigned is None else assigned[p][k], *extra
@@ -148,10 +148,6 @@ def _means(sums: FloatArray) -> tuple[FloatArray, IndexArray]:
     """Split sums of rows from the numbers of rows in the last column."""
     counts = sums[:, -1].astype(np.int64)
     return sums[:, :-1] / np.maximum(counts, 1)[:, None], counts
-
-
-def _itself(value: Any) -> Any:
-    return value
 
 
 def _less(block: _Block, shift: Array) -> _Block:

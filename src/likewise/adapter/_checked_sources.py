@@ -9,10 +9,11 @@ import numpy as np
 from likewise._runtime.arrays import IndexArray
 from likewise._runtime.blocks.rows import BlockedRows
 from likewise._runtime.validation import TableLike, check_labelled, check_rows, pluralize, warn_user
+from likewise.adapter._blocked_source import BlockedSource
 from likewise.adapter._given_rows import as_floats, check_squares, is_empty
 from likewise.adapter._items import equal_rows, items_of
 from likewise.adapter._rows import MAX_OTHERS
-from likewise.adapter._sources import ArraySource, BlockedSource, RowSource
+from likewise.adapter._sources import ArraySource, RowSource
 
 
 def check_source(estimator: Any, X: TableLike) -> RowSource:

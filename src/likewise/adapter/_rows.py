@@ -9,11 +9,12 @@ import numpy as np
 from likewise._numerics.products import product_over_rows
 from likewise._runtime.arrays import Array, BoolArray, FloatArray, IndexArray
 from likewise.adapter._blocked_rows import RowsInBlocks
+from likewise.adapter._blocked_source import with_codes
 from likewise.adapter._candidate import Candidate
 from likewise.adapter._directions import GroupedRows, cluster_discriminants
 from likewise.adapter._grouped_rows import RowsInMemory
 from likewise.adapter._lengths import BLOCK_ROWS
-from likewise.adapter._sources import ArraySource, RowSource, with_codes
+from likewise.adapter._sources import ArraySource, RowSource
 
 # Directions count from a tenth to three times as much as the embedding as it is. Clusters need not
 # be classes: they count no more than the embedding.

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
+from likewise._runtime.blocks.engines import shared
 from likewise._runtime.blocks.lazy_rows import as_row_blocks
 from likewise._runtime.blocks.rows import BlockedRows
 from likewise._runtime.blocks.stored_results import load
@@ -46,7 +47,7 @@ class BlockedSearch:
         engine = self.rows.engine
         merged = []
         for start in range(0, len(queries), _QUERIES):
-            some = engine.submit(_itself, queries[start : start + _QUERIES])
+            some = shared(engine, queries[start : start + _QUERIES])
             found = [
                 engine.submit(_nearest_in_block, some, block, first, k, engine.n_jobs)
                 for block, first in zip(self.rows.blocks, self.rows.starts.tolist(), strict=True)
@@ -94,10 +95,6 @@ class BlockedSearch:
 
 def _types(dtype: Any) -> tuple[Any, Any, Any]:
     return dtype, np.dtype(np.int64), np.dtype(np.int64)
-
-
-def _itself(value: Any) -> Any:
-    return value
 
 
 def _map_queries(transform: Callable[[Any], Array], queries: Any) -> Array | None:

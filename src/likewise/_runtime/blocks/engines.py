@@ -122,6 +122,14 @@ class _NoWorkersError(Exception):
     """A cluster had no worker for too long; its argument is the number of seconds."""
 
 
+def shared(engine: Engine, value: Any) -> Any:
+    """Return a handle of a value for many tasks, which is sent once and not within each task.
+
+    It is the result of a task, and so computed again if its worker is lost.
+    """
+    return engine.submit(_itself, value)
+
+
 def tree_sum(engine: Engine, handles: Sequence[Any]) -> Any:
     """Return the sum of results, added two by two in a fixed tree of tasks where they are held."""
     sums = list(handles)
@@ -130,6 +138,10 @@ def tree_sum(engine: Engine, handles: Sequence[Any]) -> Any:
         odd = sums[-1:] if len(sums) % 2 else []
         sums = [engine.submit(operator.add, *pair) for pair in pairs] + odd
     return engine.gather(sums)[0]
+
+
+def _itself(value: Any) -> Any:
+    return value
 
 
 def _run(task: Callable[..., Any], *arguments: Any) -> Any:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from likewise._runtime.arrays import Array, IndexArray
 from likewise._runtime.blocks import is_dask
-from likewise._runtime.blocks.engines import Engine, LocalEngine, engine_of
+from likewise._runtime.blocks.engines import Engine, LocalEngine, engine_of, shared
 from likewise._runtime.blocks.lazy_rows import check_dask_features
 from likewise._runtime.blocks.rows import BlockedRows
 from likewise._runtime.configuration import configured_device
@@ -200,12 +200,8 @@ def compute(engine: Engine, delayed: list[Any], chunks: IndexArray | None = None
     handles: list[Any] = []
     for number in np.unique(numbers):
         found = dask.compute(*(delayed[i] for i in np.flatnonzero(numbers == number)))
-        handles += [engine.submit(_itself, value) for value in found]
+        handles += [shared(engine, value) for value in found]
     return handles
-
-
-def _itself(value: Any) -> Any:
-    return value
 
 
 def _known_chunks(X: Any, engine: Engine) -> Any:
