@@ -49,7 +49,8 @@ class NeighborVoter(ClassifierMixin, Learner):
             check_dask_features(self, X, "X")
             label = functools.partial(_labels, self.classes_)
             return self._vote_lazily(X, label, None, self.classes_.dtype)
-        return _labels(self.classes_, *self._vote(X))
+        votes = self._vote(X)  # raises an error if nothing is fitted
+        return _labels(self.classes_, *votes)
 
     def predict_proba(self, X: TableLike) -> Array:
         """Return each class's share of the votes, or of their weights, that decided.
