@@ -8,11 +8,14 @@ from typing import Any
 from sklearn import get_config
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
 
 from likewise._runtime.arrays import Array
+from likewise._runtime.text import quote
 from likewise._runtime.validation import Rule, either, has_method, none, warn_user
+from likewise.base import MetricLearner
 from likewise.methods import METHODS
 
 _METRICS_BY_NAME = {
@@ -53,6 +56,15 @@ def fresh_metric(metric: Any) -> Any:
             "sklearn.frozen.FrozenEstimator to use it as it is."
         )
     return learner
+
+
+def require_no_gathering(metric: Any) -> None:
+    """Raise if the parameter `metric` is a learner that would gather a Dask collection."""
+    if not (metric is None or isinstance(metric, str | MetricLearner | FrozenEstimator)):
+        raise ValueError(
+            f"X is a Dask collection, but metric={quote(metric)} would gather its rows: a metric "
+            "of likewise, or a frozen one, is needed."
+        )
 
 
 def fit_metric(owner: Any, metric: Any, X: Array, y: Array, fit_params: Mapping[str, Any]) -> Any:

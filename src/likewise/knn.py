@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, ClassVar, Self
+import os
+from collections.abc import Callable
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.validation import check_is_fitted
 
-from likewise._metric_parameter import METRIC_RULE, fit_metric, metric_router
+from likewise._metric_parameter import METRIC_RULE, fit_metric, metric_router, require_no_gathering
 from likewise._numerics.centring import robust_centre
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.blocks import is_dask
-from likewise._runtime.blocks.lazy_rows import check_dask_features, float_type, map_to_two
+from likewise._runtime.blocks.lazy_rows import (
+    check_dask_features,
+    float_type,
+    map_lazily,
+    map_to_two,
+)
+from likewise._runtime.blocks.rows import BlockedRows
 from likewise._runtime.invariants import require, require_array
 from likewise._runtime.tensors import (
     as_given,
@@ -25,8 +33,10 @@ from likewise._runtime.tensors import (
     to_numpy,
 )
 from likewise._runtime.validation import (
+    FLOAT_TYPES,
     TableLike,
     at_least,
+    check_finite,
     check_labelled,
     check_rows,
     n_jobs_rule,
@@ -36,6 +46,7 @@ from likewise.base import MetricLearner, NeighborVoter, fitting
 from likewise.base.metric_learner import transform_centred
 from likewise.neighbors import nearest, vote
 from likewise.neighbors._arguments import ALGORITHMS, Algorithm
+from likewise.neighbors._blocked_search import BlockedSearch
 
 
 class MetricKNN(NeighborVoter):
@@ -110,8 +121,9 @@ class MetricKNN(NeighborVoter):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows.
+        X : array-like, or Dask array or dataframe, of shape (n_samples, n_features)
+            Training rows. Those of a Dask collection stay where they are, mapped by the metric, as
+            long as this object exists.
         y : array-like of shape (n_samples,)
             Their labels.
         **fit_params
@@ -123,8 +135,10 @@ class MetricKNN(NeighborVoter):
         MetricKNN
             The fitted classifier.
         """
-        X, codes, classes = check_labelled(self, X, y, min_classes=1, tensors=True)
+        X, codes, classes = check_labelled(self, X, y, min_classes=1, tensors=True, blocked=True)
         self._wanted(None, len(X))
+        if isinstance(X, BlockedRows):
+            return self._fit_blocks(X, classes, fit_params)
         ours = self.metric is None or isinstance(self.metric, str | MetricLearner)
         metric = fit_metric(
             self, self.metric, X if ours else to_numpy(X), classes[codes], fit_params
@@ -133,6 +147,17 @@ class MetricKNN(NeighborVoter):
         self._codes, self.classes_, self.metric_ = codes, classes, metric
         self._centre = robust_centre(X)
         self._rows = to_numpy(self._map(X))
+        return self
+
+    def _fit_blocks(self, X: BlockedRows, classes: Array, fit_params: dict[str, Any]) -> Self:
+        require_no_gathering(self.metric)
+        codes, rows = X.group_of_each(), X
+        lazy: Any = None if self.metric is None else X.as_dask()
+        self.metric_ = fit_metric(self, self.metric, lazy, classes[codes], fit_params)
+        self._codes, self.classes_, self._centre = codes, classes, robust_centre(X)
+        if self.metric_ is not None:
+            rows = X.derive(functools.partial(_mapped, self.metric_, self._centre))
+        self._rows = BlockedSearch(rows)
         return self
 
     def kneighbors(self, X: TableLike, n_neighbors: int | None = None) -> tuple[Array, IndexArray]:
@@ -154,6 +179,8 @@ class MetricKNN(NeighborVoter):
         """
         check_is_fitted(self)
         wanted = self._wanted(n_neighbors, len(self._rows))
+        if isinstance(self._rows, BlockedSearch):
+            return self._search_blocks(self._rows, X, wanted)
         if is_dask(X):
             check_dask_features(self, X, "X")
             search = functools.partial(self.kneighbors, n_neighbors=wanted)
@@ -168,6 +195,45 @@ class MetricKNN(NeighborVoter):
         distances = np.sqrt(to_numpy(squares)).astype(numpy_dtype(X))
         return as_given(distances, given), as_given(index, given)
 
+    def _search_blocks(
+        self, rows: BlockedSearch, X: TableLike, wanted: int
+    ) -> tuple[Array, IndexArray]:
+        if is_dask(X):
+            check_dask_features(self, X, "X")
+            distances, index, _ = rows.nearest_lazily(X, wanted, self._query_map(), float_type(X))
+            return distances, index
+        queries = check_rows(self, X, reset=False)
+        found = rows.nearest(self._map(queries), wanted)
+        distances = np.sqrt(found.sqdist).astype(queries.dtype)
+        return as_given(distances, X), as_given(found.numbers, X)
+
+    def _query_map(self) -> Callable[[Any], Array]:
+        """Return the map of queries without the training rows, which stay where they are."""
+        return functools.partial(_map_queries, self.metric_, self._centre)
+
+    def save(self, path: str | bytes | os.PathLike[str]) -> None:
+        """Write the model to a safetensors file, which `likewise.load` reads.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; it appears whole or not at all.
+        """
+        self._require_own_rows()
+        super().save(path)
+
+    def __getstate__(self) -> Any:
+        self._require_own_rows()
+        return super().__getstate__()
+
+    def _require_own_rows(self) -> None:
+        if isinstance(getattr(self, "_rows", None), BlockedSearch):
+            raise ValueError(
+                "This MetricKNN was fitted to a Dask collection and its training rows are not in "
+                "memory, so that it cannot be saved or pickled: fit it to rows in memory, or save "
+                "metric_ alone."
+            )
+
     def get_metadata_routing(self) -> MetadataRouter:
         """Return the router that passes on what the metric requests.
 
@@ -180,8 +246,22 @@ class MetricKNN(NeighborVoter):
 
     def _vote(self, X: TableLike) -> tuple[IndexArray, Array]:
         distances, index = (to_numpy(part) for part in self.kneighbors(X))
-        weights = None if self.weights == "uniform" else _inverse_distances(distances)
-        return vote(self._codes[index], len(self.classes_), weights)
+        return _vote_of(self.weights, len(self.classes_), self._codes[index], distances)
+
+    def _vote_lazily(
+        self,
+        X: TableLike,
+        summarise: Callable[[IndexArray, Array], Array],
+        width: int | None,
+        dtype: Any,
+    ) -> Array:
+        check_is_fitted(self)
+        if not isinstance(self._rows, BlockedSearch):
+            return super()._vote_lazily(X, summarise, width, dtype)
+        wanted = self._wanted(None, len(self._rows))
+        distances, _, codes = self._rows.nearest_lazily(X, wanted, self._query_map(), float_type(X))
+        votes = functools.partial(_summarised, summarise, self.weights, len(self.classes_))
+        return cast("Array", map_lazily(votes, codes, distances, width=width, dtype=dtype))
 
     def _check_state(self) -> None:
         super()._check_state()
@@ -192,6 +272,35 @@ class MetricKNN(NeighborVoter):
 
     def _map(self, X: Array) -> Array:
         return X if self.metric_ is None else transform_centred(self.metric_, X, self._centre)
+
+
+def _mapped(metric: Any, centre: Array, rows: Array, codes: IndexArray) -> tuple[Array, IndexArray]:
+    return transform_centred(metric, rows, centre), codes
+
+
+def _map_queries(metric: Any, centre: Array, X: Any) -> Array:
+    rows = np.asarray(X)
+    if rows.dtype not in FLOAT_TYPES:
+        rows = rows.astype(np.float64)
+    check_finite(rows, "X")
+    return rows if metric is None else transform_centred(metric, rows, centre)
+
+
+def _vote_of(
+    weights: str, n_classes: int, codes: IndexArray, distances: Array
+) -> tuple[IndexArray, Array]:
+    weight = None if weights == "uniform" else _inverse_distances(distances)
+    return vote(codes, n_classes, weight)
+
+
+def _summarised(
+    summarise: Callable[[IndexArray, Array], Array],
+    weights: str,
+    n_classes: int,
+    codes: IndexArray,
+    distances: Array,
+) -> Array:
+    return summarise(*_vote_of(weights, n_classes, codes, distances))
 
 
 def _inverse_distances(distances: Array) -> FloatArray:

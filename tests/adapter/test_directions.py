@@ -6,6 +6,7 @@ from scipy.linalg import eigh, subspace_angles
 
 from likewise.adapter import _bilinear_ridge, _directions
 from likewise.adapter._bilinear_ridge import ridge_directions
+from likewise.adapter._grouped_rows import RowsInMemory
 
 
 def classes(rng, n=120, d=7, n_classes=4):
@@ -42,7 +43,7 @@ def test_discriminants_solve_the_shrunk_eigenproblem(rng):
     within, between = scatters(rows, codes)
     within /= len(rows) - 4
     shrunk = 0.4 * within + 0.6 * np.trace(within) / 7 * np.eye(7)
-    F = _directions.discriminants(rows, codes, covariance)
+    F = _directions.discriminants(RowsInMemory(rows, codes), 4, covariance)
     check_discriminants(F, shrunk, between, covariance, 4)
 
 
@@ -51,13 +52,14 @@ def test_discriminants_of_all_rows_take_the_scatter_from_the_covariance(rng):
     within, between = scatters(rows, codes)
     within /= len(rows)
     shrunk = 0.97 * within + 0.03 * np.trace(within) / 7 * np.eye(7)
-    F = _directions._between_all(rows, codes, 4, covariance)
+    F = _directions.between_classes(*RowsInMemory(rows).class_means(codes, 4), covariance)
     check_discriminants(F, shrunk, between, covariance, 4)
 
 
 def test_equal_rows_in_every_class_have_no_discriminants():
     rows = np.repeat([[1.0, 0.0], [-1.0, 0.0]], 5, axis=0)
-    assert _directions.discriminants(rows, np.repeat([0, 1], 5), rows.T @ rows / 10) is None
+    grouped = RowsInMemory(rows, np.repeat([0, 1], 5))
+    assert _directions.discriminants(grouped, 2, rows.T @ rows / 10) is None
 
 
 def closest_by_cosine(rows, centres, M):
@@ -69,14 +71,14 @@ def closest_by_cosine(rows, centres, M):
 
 def test_rows_are_assigned_by_the_cosine_under_the_metric(rng):
     rows, codes, covariance = classes(rng)
-    F = _directions.discriminants(rows, codes, covariance)
+    F = _directions.discriminants(RowsInMemory(rows, codes), 4, covariance)
     M = np.eye(7) / np.trace(covariance) + 2 * F.T @ F
-    space = _directions._Space(rows, F, covariance)
+    space = RowsInMemory(rows).space(F, np.trace(covariance))
     centres = np.array(
         [sum(row / np.sqrt(row @ M @ row) for row in rows[codes == c]) for c in range(4)]
     )
-    assert np.allclose(space.means(codes, 4, len(rows)), centres)
-    assert (space.closest(centres) == closest_by_cosine(rows, centres, M)).all()
+    assert np.allclose(space.means(codes, 4), centres)
+    assert (space.assign(centres) == closest_by_cosine(rows, centres, M)).all()
 
 
 def test_self_training_finds_the_classes_of_separate_clusters(rng):
@@ -85,9 +87,10 @@ def test_self_training_finds_the_classes_of_separate_clusters(rng):
     rows = centres[codes] + rng.normal(size=(300, 8))
     rows -= rows.mean(axis=0)
     covariance = rows.T @ rows / 300
-    start = _directions.discriminants(rows[:9], codes[:9], covariance)
-    F = _directions.self_trained_discriminants(start, rows, codes[:9], covariance)
-    known = _directions._between_all(rows, codes, 3, covariance)
+    grouped = RowsInMemory(rows, codes[:9])
+    start = _directions.discriminants(grouped, 3, covariance)
+    F = _directions.self_trained_discriminants(start, grouped, 3, covariance)
+    known = _directions.between_classes(*RowsInMemory(rows).class_means(codes, 3), covariance)
     assert subspace_angles(F.T, known.T).max() < 0.02
 
 
@@ -97,10 +100,11 @@ def test_clusters_are_found_and_few_rows_have_none(rng):
     rows -= rows.mean(axis=0)
     covariance = rows.T @ rows / 200
     start = np.zeros((1, 6))
-    F = _directions.cluster_discriminants(start, rows, covariance, 20, np.random.default_rng(0))
+    F = _directions.cluster_discriminants(start, RowsInMemory(rows), covariance, 20, rng)
     along = F @ (rows.reshape(50, 4, 6).mean(axis=0)).T  # the means of the classes differ
     assert np.linalg.norm(along, axis=0).min() > 0.3
-    assert _directions.cluster_discriminants(start, rows[:9], covariance, 20, rng) is None
+    few = RowsInMemory(rows[:9])
+    assert _directions.cluster_discriminants(start, few, covariance, 20, rng) is None
 
 
 def ridge_by_features(first, second, targets, weights, intercept):

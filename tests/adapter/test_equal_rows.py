@@ -32,14 +32,15 @@ def random_tuples(rng, n, width):
 def test_equal_rows_have_the_number_of_the_first():
     X = np.array([[9.0, 1], [2, 3], [0, 1], [2, 3], [2, 3], [-0.0, 1]])
     assert equal_rows(X).tolist() == [2, 1, 0, 1, 1, 0]
-    assert items_of(X, np.arange(6)).tolist() == [0, 1, 2, 1, 1, 2]
-    assert items_of(X, np.array([2, 3, 4, 5])).tolist() == [0, 1, 2, 3, 3, 2]
+    assert items_of(X, np.arange(6), 6).tolist() == [0, 1, 2, 1, 1, 2]
+    assert items_of(X[2:], np.array([2, 3, 4, 5]), 6).tolist() == [0, 1, 2, 3, 3, 2]
 
 
 def test_splits_of_pairs_have_no_item_on_both_sides(rng):
     X, pairs = repeated_rows(rng), about_all_copies(random_tuples(rng, 75, 2))
     same = rng.random(len(pairs)) < 0.5
-    judged = JudgedPairs(Pairs(pairs, same), items_of(X, np.unique(pairs)), None)
+    rows = np.unique(pairs)
+    judged = JudgedPairs(Pairs(pairs, same), items_of(X[rows], rows, len(X)), None)
     splits = list(judged._splits(rng))
     assert len(splits) >= 5
     for train, test in splits:
@@ -49,7 +50,8 @@ def test_splits_of_pairs_have_no_item_on_both_sides(rng):
 @pytest.mark.parametrize("by_query", [False, True], ids=["triplets", "lists"])
 def test_splits_of_triplets_have_no_item_on_both_sides(rng, by_query):
     X, triplets = repeated_rows(rng), about_all_copies(random_tuples(rng, 200, 3))
-    items = items_of(X, np.unique(triplets))
+    rows = np.unique(triplets)
+    items = items_of(X[rows], rows, len(X))
     judged = JudgedTriplets(Triplets(triplets), items, None, by_query)
     held = triplets[:, 0] if by_query else triplets
     splits = list(judged._splits(rng))

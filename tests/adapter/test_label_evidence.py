@@ -41,6 +41,7 @@ def test_rows_are_found_down_to_the_depth_of_the_reference(rng):
                 for row in (tested[i], tested[j]):
                     found[row] += 1
                     right[row] += codes[tested[i]] == codes[tested[j]]
+    outcome = outcome.of_rows(np.arange(6))
     assert (outcome.found == found).all()
     assert (outcome.right == right).all()
     assert np.isnan(outcome.average_precision[[1, 5]]).all()
@@ -48,7 +49,8 @@ def test_rows_are_found_down_to_the_depth_of_the_reference(rng):
 
 def outcome(rng, n, quality):
     found = rng.integers(5, 15, size=n).astype(float)
-    return _labels._Outcome(rng.normal(quality, 0.1, n), np.floor(found * quality), found)
+    rows = np.arange(n)
+    return _labels._Outcome(rows, rng.normal(quality, 0.1, n), np.floor(found * quality), found)
 
 
 def test_gains_are_differences_of_means_and_ratios(rng):
@@ -81,6 +83,7 @@ def test_the_error_of_a_precision_is_that_of_repeated_draws(rng):
             outcomes.append(
                 [
                     _labels._Outcome(
+                        np.arange(60),
                         np.full(60, np.nan),
                         right.sum(0) + right.sum(1),
                         (hits.sum(0) + hits.sum(1)).astype(float),
@@ -94,7 +97,7 @@ def test_the_error_of_a_precision_is_that_of_repeated_draws(rng):
 
 
 def test_few_found_rows_say_nothing(rng):
-    few = [_labels._Outcome(np.full(9, np.nan), np.ones(9), np.full(9, 2.0))]
+    few = [_labels._Outcome(np.arange(9), np.full(9, np.nan), np.ones(9), np.full(9, 2.0))]
     assert _labels._precision_gain(few, few) == (0.0, np.inf)
 
 

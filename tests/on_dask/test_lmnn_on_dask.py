@@ -124,7 +124,7 @@ def kill_workers(cluster, wanted, ended, seed):
     while wanted["left"] and not ended.wait(chosen.uniform(0.05, 1.5)):
         processes = [nanny.process for nanny in cluster.workers.values()]
         started = [process for process in processes if process and process.status.name == "running"]
-        if len(started) == len(processes):
+        if len(started) == len(processes) == len(cluster.scheduler.workers):
             os.kill(chosen.choice(started).pid, signal.SIGKILL)
             wanted["left"] -= 1
 

@@ -160,7 +160,7 @@ def check_rows(
             require_in_memory(X, name, f"this method of {type(estimator).__name__}")
         from likewise._runtime.blocks.validation import check_blocked_rows
 
-        return check_blocked_rows(estimator, X, min_rows=min_rows)
+        return check_blocked_rows(estimator, X, min_rows=min_rows, reset=reset, name=name)
     check_table(X, name)
     _warn_of_gradient(X, name)
     if tensors and is_tensor(X) and (there := on_device(X, name)) is not None:

@@ -5,19 +5,17 @@ Each function returns F, scaled so that the mean of ``‖F(x - mean)‖²`` over
 
 from __future__ import annotations
 
+from typing import Any, Protocol
+
 import numpy as np
-import scipy.sparse as sp
 from scipy.linalg import cholesky, solve_triangular, svd
 
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
-from likewise.adapter._lengths import blocks, lengths_of
 
 # Of the covariance within classes towards a multiple of the identity. From labelled rows alone it
 # is estimated badly; from all rows well. Both values are near the best on text and on images.
 _SHRINKAGE_LABELLED = 0.6
 _SHRINKAGE_ALL = 0.03
-# What directions count in assigning rows to classes and clusters.
-_ASSIGNMENT_WEIGHT = 2.0
 _SELF_TRAINING_STEPS = 5
 _CLUSTERING_STEPS = 12
 _RELATIVE_RANK = 1e-6
@@ -30,51 +28,88 @@ def scaled(F: FloatArray, covariance: FloatArray) -> FloatArray | None:
     return F / np.sqrt(spread) if np.isfinite(spread) and spread > 0 else None
 
 
-def discriminants(centred: Array, codes: IndexArray, covariance: FloatArray) -> FloatArray | None:
+class Space(Protocol):
+    """Rows under the metric ``I / s + 2 FᵀF``, compared by cosine."""
+
+    def means(self, assigned: Any, n_classes: int) -> Array:
+        """Return the sums of the assigned rows of each class, scaled to length 1."""
+        ...
+
+    def assign(self, centres: Array) -> Any:
+        """Return the centre of largest cosine for each row; labelled rows keep their class."""
+        ...
+
+
+class GroupedRows(Protocol):
+    """Centred rows that are assigned to classes or clusters: in memory, or in blocks.
+
+    An assignment is what `Space.assign` returns; only the rows know what it is.
+    """
+
+    @property
+    def labelled(self) -> Any:
+        """The assignment of the rows that have a class, and of no others."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def take(self, numbers: IndexArray) -> Array:
+        """Return a few rows by their numbers."""
+        ...
+
+    def space(self, F: FloatArray, scale: float) -> Space:
+        """Return the rows under the metric of the directions F."""
+        ...
+
+    def class_means(self, assigned: Any, n_classes: int) -> tuple[FloatArray, IndexArray]:
+        """Return the mean and the number of the rows that are assigned to each class."""
+        ...
+
+    def class_scatter(self, n_classes: int) -> tuple[FloatArray, IndexArray, FloatArray]:
+        """Return means and numbers of labelled rows, in float64, and the scatter about them."""
+        ...
+
+
+def discriminants(rows: GroupedRows, n_classes: int, covariance: FloatArray) -> FloatArray | None:
     """Return Fisher's discriminants of labelled rows, with a heavily shrunk within-class scatter.
 
     Parameters
     ----------
-    centred : array of shape (n_rows, n_features)
+    rows : GroupedRows
         Rows less the mean of all rows.
-    codes : int array of shape (n_rows,)
-        Their classes, 0…c-1, each with a row.
+    n_classes : int
+        Each with a row.
     covariance : array of shape (n_features, n_features)
         Of all rows.
     """
-    rows = centred.astype(np.float64)
-    n_classes = int(codes.max()) + 1
-    means, counts = _means(rows, codes, n_classes)
-    deviations = rows - means[codes]
-    within = deviations.T @ deviations / max(len(rows) - n_classes, 1)
+    means, counts, scatter = rows.class_scatter(n_classes)
+    within = scatter / max(int(counts.sum()) - n_classes, 1)
     return _fisher(means, counts, within, _SHRINKAGE_LABELLED, covariance)
 
 
 def self_trained_discriminants(
-    start: FloatArray, rows: Array, codes: IndexArray, covariance: FloatArray
+    start: FloatArray, rows: GroupedRows, n_classes: int, covariance: FloatArray
 ) -> FloatArray | None:
     """Return discriminants of all rows: unlabelled ones get the class of the closest mean.
 
-    The first rows are labelled by `codes` and keep their class. Assignment by cosine and
-    discriminants alternate, from the directions `start`. The scatter within classes is that of all
-    rows less that between the classes, so that a step takes no product of rows with themselves.
+    Labelled rows keep their class. Assignment by cosine and discriminants alternate, from the
+    directions `start`. The scatter within classes is that of all rows less that between the
+    classes, so that a step takes no product of rows with themselves.
     """
-    n_labelled, n_classes = len(codes), int(codes.max()) + 1
     F: FloatArray | None = start
-    assigned = codes
+    assigned, scale = rows.labelled, float(np.trace(covariance))
     for _ in range(_SELF_TRAINING_STEPS):
         if F is None:
             return None
-        space = _Space(rows, F, covariance)
-        found = space.closest(space.means(assigned, n_classes, len(assigned)))
-        assigned = np.concatenate([codes, found[n_labelled:]])
-        F = _between_all(rows, assigned, n_classes, covariance)
+        space = rows.space(F, scale)
+        assigned = space.assign(space.means(assigned, n_classes))
+        F = between_classes(*rows.class_means(assigned, n_classes), covariance)
     return F
 
 
 def cluster_discriminants(
     start: FloatArray,
-    rows: Array,
+    rows: GroupedRows,
     covariance: FloatArray,
     n_clusters: int,
     rng: np.random.Generator,
@@ -86,65 +121,23 @@ def cluster_discriminants(
     n_clusters = min(n_clusters, len(rows) // _ROWS_PER_CLUSTER)
     if n_clusters < 2:
         return None
-    space = _Space(rows, start, covariance)
-    centres = rows[rng.choice(len(rows), n_clusters, replace=False)]
-    assigned = space.closest(centres)
+    space = rows.space(start, float(np.trace(covariance)))
+    assigned = space.assign(rows.take(rng.choice(len(rows), n_clusters, replace=False)))
     for _ in range(_CLUSTERING_STEPS - 1):
-        assigned = space.closest(space.means(assigned, n_clusters, len(rows)))
-    used, assigned = np.unique(assigned, return_inverse=True)
-    return _between_all(rows, assigned, len(used), covariance) if len(used) > 1 else None
+        assigned = space.assign(space.means(assigned, n_clusters))
+    means, counts = rows.class_means(assigned, n_clusters)
+    used = counts > 0
+    return between_classes(means[used], counts[used], covariance) if used.sum() > 1 else None
 
 
-def _between_all(
-    rows: Array, codes: IndexArray, n_classes: int, covariance: FloatArray
+def between_classes(
+    means: FloatArray, counts: IndexArray, covariance: FloatArray
 ) -> FloatArray | None:
     """Return the discriminants of classes of all rows, whose covariance is known."""
-    means, counts = _means(rows, codes, n_classes)
     shares = counts / counts.sum()
     offsets = np.sqrt(shares)[:, None] * (means - shares @ means)
     within = covariance - offsets.T @ offsets
     return _fisher(means, counts, within, _SHRINKAGE_ALL, covariance)
-
-
-class _Space:
-    """Rows under the metric ``M = I / s + 2 FᵀF``, compared by cosine."""
-
-    def __init__(self, rows: Array, F: FloatArray, covariance: FloatArray) -> None:
-        self.rows = rows
-        self.F = F.astype(rows.dtype)
-        self.scale = float(np.trace(covariance))
-        lengths = self._lengths(rows)
-        self.inverse_lengths = 1 / np.where(lengths > 0, lengths, 1)
-
-    def means(self, codes: IndexArray, n_classes: int, n_used: int) -> Array:
-        """Return the sums of the first rows, scaled to length 1, of each class."""
-        entries = (self.inverse_lengths[:n_used], (codes, np.arange(n_used)))
-        members = sp.csr_array(entries, shape=(n_classes, n_used))
-        return np.asarray(members @ self.rows[:n_used])
-
-    def closest(self, centres: Array) -> IndexArray:
-        """Return the centre of largest cosine for each row."""
-        lengths = self._lengths(centres)
-        # Mc, so that images of all rows need not be in memory.
-        mapped = centres / self.scale + _ASSIGNMENT_WEIGHT * (centres @ self.F.T) @ self.F
-        mapped /= np.where(lengths > 0, lengths, 1)[:, None]
-        return np.concatenate([(rows @ mapped.T).argmax(axis=1) for rows in blocks(self.rows)])
-
-    def _lengths(self, rows: Array) -> Array:
-        """Return √(xᵀMx) of each row."""
-        of_images = np.concatenate([lengths_of(block @ self.F.T) for block in blocks(rows)])
-        squares = lengths_of(rows) ** 2 / self.scale + _ASSIGNMENT_WEIGHT * of_images**2
-        return np.asarray(np.sqrt(squares))
-
-
-def _means(rows: Array, codes: IndexArray, n_classes: int) -> tuple[FloatArray, IndexArray]:
-    counts = np.bincount(codes, minlength=n_classes)
-    members = sp.csr_array(
-        (np.ones(len(codes), dtype=rows.dtype), (codes, np.arange(len(codes)))),
-        shape=(n_classes, len(codes)),
-    )
-    sums = np.asarray(members @ rows, dtype=np.float64)
-    return sums / np.maximum(counts, 1)[:, None], counts
 
 
 def _fisher(

@@ -10,32 +10,32 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from likewise._metric_parameter import METRIC_RULE, fresh_metric
-from likewise._runtime.arrays import Array, IndexArray
 from likewise._runtime.progress import progress
 from likewise._runtime.threads import single_threaded_blas
 from likewise._runtime.validation import (
     TableLike,
     at_least,
     boolean,
-    check_labelled,
-    check_rows,
     either,
     n_jobs_rule,
     one_of,
-    pluralize,
-    warn_user,
 )
 from likewise.adapter._adapted_rows import AdaptedRows
 from likewise.adapter._candidate import IDENTITY, Candidate, Side, Similarity
+from likewise.adapter._checked_sources import (
+    check_labelled_source,
+    check_others,
+    check_source,
+    gather_items,
+)
 from likewise.adapter._evidence import Evidence, no_evidence
-from likewise.adapter._given_rows import as_floats, check_squares, is_empty
-from likewise.adapter._items import equal_rows, items_of
+from likewise.adapter._given_rows import check_squares
 from likewise.adapter._labels import Labels
 from likewise.adapter._learning_curve import LearningCurve
-from likewise.adapter._lengths import are_normalized
 from likewise.adapter._pairs import JudgedPairs
 from likewise.adapter._relevance import triplets_from_lists
 from likewise.adapter._rows import RowPool
+from likewise.adapter._sources import ArraySource, RowSource
 from likewise.adapter._triplets import JudgedTriplets
 from likewise.adapter._verdict import MIN_JUDGEMENTS, describe_choice
 from likewise.base import fitting
@@ -162,11 +162,11 @@ class EmbeddingAdapter(AdaptedRows):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, or Dask array or dataframe, of shape (n_samples, n_features)
             Labelled embeddings. float16 and small integers are computed in float32.
         y : array-like of shape (n_samples,)
             Their labels. No value means *unlabelled*.
-        unlabelled : array-like of shape (n_unlabelled, n_features), optional
+        unlabelled : array-like or Dask collection, shape (n_unlabelled, n_features), optional
             Further embeddings, such as those of the collection to search. They carry much of the
             gain.
 
@@ -175,10 +175,8 @@ class EmbeddingAdapter(AdaptedRows):
         EmbeddingAdapter
             The fitted adapter.
         """
-        X, codes, _ = check_labelled(self, as_floats(X), y)
-        items = equal_rows(X)
-        _warn_of_contradictory_labels(items, codes)
-        return self._adapt(X, Labels(codes, items, self._learner()), unlabelled)
+        source, codes, items = check_labelled_source(self, X, y)
+        return self._adapt(source, Labels(codes, items, self._learner()), unlabelled)
 
     @fitting
     def fit_pairs(
@@ -193,13 +191,13 @@ class EmbeddingAdapter(AdaptedRows):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, or Dask array or dataframe, of shape (n_samples, n_features)
             Embeddings. Rows in no pair help, too.
         pairs : array-like of int of shape (n_pairs, 2)
             Row numbers.
         same : array-like of bool of shape (n_pairs,)
             Whether the two rows of a pair are the same.
-        unlabelled : array-like of shape (n_unlabelled, n_features), optional
+        unlabelled : array-like or Dask collection, shape (n_unlabelled, n_features), optional
             Further embeddings.
 
         Returns
@@ -207,16 +205,16 @@ class EmbeddingAdapter(AdaptedRows):
         EmbeddingAdapter
             The fitted adapter.
         """
-        X = check_rows(self, as_floats(X), reset=True)
-        judged = as_pairs(pairs, same, len(X))
+        source = check_source(self, X)
+        judged = as_pairs(pairs, same, len(source))
         n_same = int(judged.same.sum())
         if not 0 < n_same < len(judged):
             raise ValueError(
                 f"same has {n_same} same and {len(judged) - n_same} different pairs, but both "
                 "kinds are needed."
             )
-        items = items_of(X, np.unique(judged.index))
-        return self._adapt(X, JudgedPairs(judged, items, self._learner()), unlabelled)
+        items = gather_items(source, np.unique(judged.index))
+        return self._adapt(source, JudgedPairs(judged, items, self._learner()), unlabelled)
 
     @fitting
     def fit_triplets(
@@ -226,11 +224,11 @@ class EmbeddingAdapter(AdaptedRows):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, or Dask array or dataframe, of shape (n_samples, n_features)
             Embeddings. Rows in no triplet help, too.
         triplets : array-like of int of shape (n_triplets, 3)
             Row numbers: anchor, positive, negative.
-        unlabelled : array-like of shape (n_unlabelled, n_features), optional
+        unlabelled : array-like or Dask collection, shape (n_unlabelled, n_features), optional
             Further embeddings.
 
         Returns
@@ -238,10 +236,10 @@ class EmbeddingAdapter(AdaptedRows):
         EmbeddingAdapter
             The fitted adapter.
         """
-        X = check_rows(self, as_floats(X), reset=True)
-        judged = as_triplets(triplets, len(X))
-        items = items_of(X, np.unique(judged.index))
-        return self._adapt(X, JudgedTriplets(judged, items, self._learner()), unlabelled)
+        source = check_source(self, X)
+        judged = as_triplets(triplets, len(source))
+        items = gather_items(source, np.unique(judged.index))
+        return self._adapt(source, JudgedTriplets(judged, items, self._learner()), unlabelled)
 
     @fitting
     def fit_relevance(
@@ -257,7 +255,7 @@ class EmbeddingAdapter(AdaptedRows):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, or Dask array or dataframe, of shape (n_samples, n_features)
             Embeddings of the queries and of what is searched.
         queries : array-like of int of shape (n_queries,)
             The row of each query.
@@ -265,7 +263,7 @@ class EmbeddingAdapter(AdaptedRows):
             For each query, the rows that are relevant.
         irrelevant : sequence of array-like of int, optional
             For each query, the rows that are not; by default ten rows drawn at random.
-        unlabelled : array-like of shape (n_unlabelled, n_features), optional
+        unlabelled : array-like or Dask collection, shape (n_unlabelled, n_features), optional
             Further embeddings.
 
         Returns
@@ -273,12 +271,12 @@ class EmbeddingAdapter(AdaptedRows):
         EmbeddingAdapter
             The fitted adapter.
         """
-        X = check_rows(self, as_floats(X), reset=True)
+        source = check_source(self, X)
         rng = np.random.default_rng(self.random_state)
-        judged = triplets_from_lists(queries, relevant, irrelevant, len(X), rng)
-        items = items_of(X, np.unique(judged.index))
+        judged = triplets_from_lists(queries, relevant, irrelevant, len(source), rng)
+        items = gather_items(source, np.unique(judged.index))
         return self._adapt(
-            X, JudgedTriplets(judged, items, self._learner(), by_query=True), unlabelled
+            source, JudgedTriplets(judged, items, self._learner(), by_query=True), unlabelled
         )
 
     def learning_curve(self) -> LearningCurve:
@@ -294,8 +292,8 @@ class EmbeddingAdapter(AdaptedRows):
         check_is_fitted(self)
         if not hasattr(self, "_fitted_to"):
             raise ValueError(
-                "This adapter was loaded from a file, which has no training data; fit it again for "
-                "a learning curve."
+                "This adapter was loaded from a file, or fitted to a Dask collection, and has no "
+                "training data; fit it again, to rows in memory, for a learning curve."
             )
         X, judgements, unlabelled = self._fitted_to
         sizes = [max(2, round(share * len(judgements))) for share in _CURVE_SHARES]
@@ -308,7 +306,8 @@ class EmbeddingAdapter(AdaptedRows):
                 left = np.delete(X, rows, axis=0)
                 others = left if unlabelled is None else np.concatenate([left, unlabelled])
                 used = X[rows]
-            evidence, _ = self._compare(used, part, others, self.normalize_)
+            sources = ArraySource(used), None if others is None else ArraySource(others)
+            evidence, _ = self._compare(sources[0], part, sources[1], self.normalize_)
             found.append(_outcome(evidence, evidence.best()))
         families, gains, intervals = (np.array(column) for column in zip(*found, strict=True))
         return LearningCurve(np.array(sizes), gains, intervals, families, judgements.measure)
@@ -321,13 +320,9 @@ class EmbeddingAdapter(AdaptedRows):
     def _learner(self) -> Any:
         return None if self.metric is None else fresh_metric(self.metric)
 
-    def _adapt(self, X: Array, judgements: Judgements, unlabelled: TableLike | None) -> Self:
-        check_squares(X, "X")
-        others = None
-        if unlabelled is not None and not is_empty(unlabelled):
-            others = check_rows(self, as_floats(unlabelled), reset=False, name="unlabelled")
-            others = others.astype(X.dtype, copy=False)
-            check_squares(others, "unlabelled")
+    def _adapt(self, X: RowSource, judgements: Judgements, unlabelled: TableLike | None) -> Self:
+        check_squares(X.largest(), X.dtype, "X")
+        others = check_others(self, unlabelled, X.dtype)
         normalize = self._normalizes(X)
         evidence, pool = self._compare(X, judgements, others, normalize)
         best = evidence.best()
@@ -349,11 +344,13 @@ class EmbeddingAdapter(AdaptedRows):
         self.verdict_ = describe_choice(
             judgements, self.chosen_, self.weight_, self.gain_, margin, self.n_needed_
         )
-        self._fitted_to = (X, judgements, others)
+        vars(self).pop("_fitted_to", None)
+        if isinstance(X, ArraySource) and (others is None or isinstance(others, ArraySource)):
+            self._fitted_to = (X.rows, judgements, None if others is None else others.rows)
         return self
 
     def _compare(
-        self, X: Array, judgements: Judgements, unlabelled: Array | None, normalize: bool
+        self, X: RowSource, judgements: Judgements, unlabelled: RowSource | None, normalize: bool
     ) -> tuple[Evidence, RowPool]:
         """Return what cross-validation says about the maps, and the rows they are learned from."""
         rng = np.random.default_rng(self.random_state)
@@ -370,8 +367,8 @@ class EmbeddingAdapter(AdaptedRows):
                 report(number)
         return evidence, pool
 
-    def _normalizes(self, X: Array) -> bool:
-        normalize = are_normalized(X) if self.normalize == "auto" else bool(self.normalize)
+    def _normalizes(self, X: RowSource) -> bool:
+        normalize = X.are_normalized() if self.normalize == "auto" else bool(self.normalize)
         if self.side == "query" and not normalize:
             raise ValueError(
                 "side='query' needs rows of one length, compared by cosine, but the lengths of X "
@@ -386,13 +383,3 @@ def _outcome(evidence: Evidence, best: int | None) -> tuple[str, float, tuple[fl
         return IDENTITY, 0.0, (0.0, 0.0)
     family = evidence.keys[best][0]
     return family, float(evidence.gains[best, 0]), evidence.interval(best, _CONFIDENCE)
-
-
-def _warn_of_contradictory_labels(items: IndexArray, codes: IndexArray) -> None:
-    n_labels = len(np.unique(np.column_stack([items, codes]), axis=0))
-    contradictory = n_labels - len(np.unique(items))
-    if contradictory:
-        warn_user(
-            f"{pluralize(contradictory, 'row')} of X "
-            f"{'is' if contradictory == 1 else 'are'} equal to another row with a different label."
-        )

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from likewise._runtime.arrays import Array
+from likewise._runtime.blocks import is_dask
 from likewise._runtime.tensors import to_numpy
 from likewise._runtime.validation import MAX_MAGNITUDE, TableLike
 from likewise.adapter._lengths import blocks
@@ -18,7 +19,8 @@ _MAX_MAGNITUDES = {"float32": 1e15, "float64": MAX_MAGNITUDE}
 def as_floats(X: TableLike) -> TableLike:
     """Return half-precision numbers and small integers as float32, and all else as it is."""
     X = to_numpy(X)
-    types = [X.dtype] if isinstance(X, np.ndarray) else list(getattr(X, "dtypes", ()))
+    is_array = isinstance(X, np.ndarray) or (is_dask(X) and hasattr(X, "dtype"))
+    types = [X.dtype] if is_array else list(getattr(X, "dtypes", ()))
     if types and all(_is_small(dtype) for dtype in types):
         return X.astype(np.float32)
     return X
@@ -26,19 +28,25 @@ def as_floats(X: TableLike) -> TableLike:
 
 def is_empty(rows: TableLike) -> bool:
     """Return whether there are no rows, as far as is known before they are checked."""
+    if is_dask(rows) and not isinstance(rows.shape[0], int):
+        return False
     if isinstance(rows, list | tuple):
         return not rows
     return getattr(rows, "shape", (1,))[:1] == (0,)
 
 
-def check_squares(rows: Array, name: str) -> None:
-    """Raise an error if squares of the rows overflow in their precision."""
-    largest = max(float(np.abs(block).max(initial=0.0)) for block in blocks(rows))
-    limit = _MAX_MAGNITUDES[rows.dtype.name]
+def largest_value(rows: Array) -> float:
+    """Return the largest absolute value."""
+    return max(float(np.abs(block).max(initial=0.0)) for block in blocks(rows))
+
+
+def check_squares(largest: float, dtype: Any, name: str) -> None:
+    """Raise an error if squares of values up to `largest` overflow in the precision `dtype`."""
+    limit = _MAX_MAGNITUDES[np.dtype(dtype).name]
     if largest > limit:
         raise ValueError(
             f"{name} holds values up to {largest:.3g}, but only values within ±{limit:.0e} can be "
-            f"learned from in {rows.dtype.name}: scale {name}."
+            f"learned from in {np.dtype(dtype).name}: scale {name}."
         )
 
 

@@ -24,14 +24,14 @@ def equal_rows(rows: Array) -> IndexArray:
     return codes
 
 
-def items_of(X: Array, judged: IndexArray) -> IndexArray:
+def items_of(judged_rows: Array, judged: IndexArray, n_rows: int) -> IndexArray:
     """Return the item of each row: the number of the first judged row that equals it, or its own.
 
     Rows without a judgement are not compared: nothing about them can be held out.
     """
-    codes = equal_rows(X[judged])
+    codes = equal_rows(judged_rows)
     first = np.unique(codes, return_index=True)[1]
-    items = np.arange(len(X))
+    items = np.arange(n_rows)
     items[judged] = judged[first[codes]]
     return items
 

@@ -74,22 +74,22 @@ class Labels:
         """Compare the maps on held-out halves of each class; the last yielded counts all."""
         outcomes: list[dict[Key, _Outcome]] = []
         # A zero row has the cosine 0 with all others: it is like none of them, and finds all.
-        has_direction = pool.X.any(axis=1) if similarity.normalize else np.ones(len(self), bool)
+        has_direction = pool.nonzero() if similarity.normalize else np.ones(len(self), bool)
         for held in self._halves(rng):
             kept = np.flatnonzero(~held)
             tested = rng.permutation(np.flatnonzero(held & has_direction))[:_MAX_HELD]
             if not len(tested):
                 continue
             candidates = self._candidates(pool, kept, n_jobs, everything=False)
-            reference = pool.reference(kept, rng)
+            reference, rows = pool.reference(kept, rng), pool.take(tested)
             n_compared = 2 * len(tested) ** 2  # in both halves
             share = max(_NEAREST / (len(self) + pool.n_others), _ENOUGH_FOUND / n_compared)
             depth = math.ceil(min(share, _MAX_DEPTH) * len(reference))
-            identity = Candidate.identity(pool.X.shape[1])
+            identity = Candidate.identity(pool.n_features)
             outcomes.append(
                 {
                     (c.family, c.weight): self._outcome(
-                        similarity.of_all(c, pool.X[tested], pool.X[tested], reference),
+                        similarity.of_all(c, rows, rows, reference),
                         tested,
                         depth,
                     )
@@ -116,18 +116,19 @@ class Labels:
         self, pool: RowPool, kept: IndexArray, n_jobs: int | None, *, everything: bool
     ) -> list[Candidate]:
         codes = _consecutive(self.codes[kept])
-        centred = pool.centred(kept, n_jobs, everything=everything)
+        n_classes = int(codes.max()) + 1
+        centred = pool.centred(kept, n_jobs, everything=everything, codes=codes)
         families: dict[str, FloatArray | None] = {}
-        if codes.max() > 0:
-            start = discriminants(centred.rows[: len(kept)], codes, centred.covariance)
+        if n_classes > 1:
+            start = discriminants(centred.rows, n_classes, centred.covariance)
             families["fda"] = start
             if start is not None and pool.n_others:
                 families["self-trained"] = self_trained_discriminants(
-                    start, centred.rows, codes, centred.covariance
+                    start, centred.rows, n_classes, centred.covariance
                 )
             if self.metric is not None:
                 families["metric"] = learned_directions(
-                    self.metric, "fit", (pool.X[kept], codes), centred.covariance
+                    self.metric, "fit", (pool.take(kept), codes), centred.covariance
                 )
         return centred.candidates(families)
 
@@ -141,12 +142,12 @@ class Labels:
         least = np.partition(to_reference, -depth, axis=1)[:, -depth]
         found = among >= least[:, None]
         right = found & alike
-        n = len(self.codes)
-        outcome = _Outcome(np.full(n, np.nan), np.zeros(n), np.zeros(n))
-        outcome.average_precision[tested] = _average_precision(among, alike)
-        outcome.right[tested] = right.sum(axis=0) + right.sum(axis=1)
-        outcome.found[tested] = found.sum(axis=0) + found.sum(axis=1)
-        return outcome
+        return _Outcome(
+            tested,
+            _average_precision(among, alike),
+            (right.sum(axis=0) + right.sum(axis=1)).astype(np.float64),
+            (found.sum(axis=0) + found.sum(axis=1)).astype(np.float64),
+        )
 
     def _summary(self, outcomes: list[dict[Key, _Outcome]]) -> Evidence:
         identity, *keys = outcomes[0]
@@ -164,20 +165,34 @@ class Labels:
 
 @dataclass(frozen=True, eq=False)
 class _Outcome:
-    """What one map did in one split, for each row.
+    """What one map did in one split, for each row that was tested.
 
     `right` and `found` count pairs that touch the row, as a query or as what was found.
     """
 
+    rows: IndexArray
     average_precision: FloatArray
     right: FloatArray
     found: FloatArray
+
+    def of_rows(self, rows: IndexArray) -> _Outcome:
+        """Return the same for more rows, in ascending order; those not tested found nothing."""
+        places = np.searchsorted(rows, self.rows)
+        outcome = _Outcome(
+            rows, np.full(len(rows), np.nan), np.zeros(len(rows)), np.zeros(len(rows))
+        )
+        outcome.average_precision[places] = self.average_precision
+        outcome.right[places] = self.right
+        outcome.found[places] = self.found
+        return outcome
 
 
 def _compare(
     baseline: list[_Outcome], outcomes: list[_Outcome]
 ) -> tuple[tuple[float, float], tuple[float, float]]:
     """Return gains and standard errors of the precision and of the mean average precision."""
+    rows = np.unique(np.concatenate([fold.rows for fold in baseline]))
+    baseline, outcomes = ([fold.of_rows(rows) for fold in folds] for folds in (baseline, outcomes))
     precision = _precision_gain(baseline, outcomes)
     differences = np.array(
         [o.average_precision - b.average_precision for b, o in zip(baseline, outcomes, strict=True)]

@@ -76,12 +76,12 @@ class JudgedPairs:
         for train, test in self._splits(rng):
             kept = without_items(self.judged, self.items, index[test])
             learned = self._candidates(self._some(train), kept, pool, rng, n_jobs, everything=False)
-            first, second = (pool.X[index[test, j]] for j in (0, 1))
+            first, second = (pool.take(index[test, j]) for j in (0, 1))
             tested.append(test)
             distances.append(
                 {
                     (c.family, c.weight): -similarity.of_pairs(c, first, second)
-                    for c in [Candidate.identity(pool.X.shape[1]), *learned]
+                    for c in [Candidate.identity(pool.n_features), *learned]
                 }
             )
             yield self._summary(tested, distances)
@@ -115,7 +115,7 @@ class JudgedPairs:
     ) -> list[Candidate]:
         centred = pool.centred(kept, n_jobs, everything=everything)
         index, same = np.searchsorted(kept, pairs.index), pairs.same
-        rows = unit_rows(centred.rows[: len(kept)].astype(np.float64))
+        rows = unit_rows(centred.judged.astype(np.float64))
         # Both kinds count alike, however many there are of each.
         weights = np.where(same, 0.5 / same.sum(), 0.5 / (~same).sum()) * len(same)
         targets = np.where(same, 1.0, -1.0)
@@ -125,7 +125,7 @@ class JudgedPairs:
         )
         families = with_clusters(start, centred, rng)
         if self.metric is not None:
-            judgements = (pool.X[kept], index, same)
+            judgements = (pool.take(kept), index, same)
             families["metric"] = learned_directions(
                 self.metric, "fit_pairs", judgements, centred.covariance
             )

@@ -7,17 +7,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from likewise._numerics.products import product_over_rows
-from likewise._runtime.arrays import Array, FloatArray, IndexArray
+from likewise._runtime.arrays import Array, BoolArray, FloatArray, IndexArray
+from likewise.adapter._blocked_rows import RowsInBlocks
+from likewise.adapter._blocked_source import with_codes
 from likewise.adapter._candidate import Candidate
-from likewise.adapter._directions import cluster_discriminants
+from likewise.adapter._directions import GroupedRows, cluster_discriminants
+from likewise.adapter._grouped_rows import RowsInMemory
 from likewise.adapter._lengths import BLOCK_ROWS
+from likewise.adapter._sources import ArraySource, RowSource
 
 # Directions count from a tenth to three times as much as the embedding as it is. Clusters need not
 # be classes: they count no more than the embedding.
 _WEIGHTS = (0.1, 0.3, 1.0, 3.0)
 _MAX_CLUSTER_WEIGHT = 1.0
 # In cross-validation; the map that is kept is learned from all.
-_MAX_OTHERS = 20_000
+MAX_OTHERS = 20_000
 _MAX_REFERENCE = 2000
 _CLUSTERS = (20, 60)
 PRODUCTS_PER_WEIGHT = 500  # judged pairs or triplets that allow a weight of 1
@@ -29,12 +33,15 @@ class CentredRows:
 
     Attributes
     ----------
-    rows : array of shape (n_rows, n_features)
+    rows : GroupedRows
+    judged : array of shape (n_judged, n_features)
+        The rows of the judgements; none where they are labelled and in blocks.
     mean : array of shape (n_features,)
     covariance : array of shape (n_features, n_features)
     """
 
-    rows: Array
+    rows: GroupedRows
+    judged: Array
     mean: FloatArray
     covariance: FloatArray
 
@@ -56,48 +63,87 @@ class CentredRows:
 class RowPool:
     """The rows with judgements, and all others.
 
+    Rows in blocks are gathered as far as cross-validation needs them: those of the judgements, and
+    the sample of others. With labelled rows in blocks that are not gathered, only sums over blocks
+    are, and the few rows that are compared.
+
     Parameters
     ----------
-    X : array of shape (n_rows, n_features)
+    X : RowSource of shape (n_rows, n_features)
     judged : int array
         The rows of X that judgements are about.
-    unlabelled : array of shape (n_unlabelled, n_features), optional
+    unlabelled : RowSource of shape (n_unlabelled, n_features), optional
     rng : Generator
         Draws the sample of other rows.
     """
 
     def __init__(
-        self, X: Array, judged: IndexArray, unlabelled: Array | None, rng: np.random.Generator
+        self,
+        X: RowSource,
+        judged: IndexArray,
+        unlabelled: RowSource | None,
+        rng: np.random.Generator,
     ) -> None:
-        self.X = X
+        self._X = X
         left = np.ones(len(X), dtype=bool)
         left[judged] = False
         self._left = np.flatnonzero(left)
-        self._unlabelled = X[:0] if unlabelled is None else unlabelled
+        nothing = np.empty((0, X.shape[1]), dtype=X.dtype)
+        self._unlabelled = ArraySource(nothing) if unlabelled is None else unlabelled
         n = self.n_others
         # As numbers of other rows: a copy of the rows would be half of X where X has twice as many.
         self._sample = np.arange(n)
-        if n > _MAX_OTHERS:
-            self._sample = np.sort(rng.choice(n, _MAX_OTHERS, replace=False))
+        if n > MAX_OTHERS:
+            self._sample = np.sort(rng.choice(n, MAX_OTHERS, replace=False))
+        if X.holds(judged):
+            of_left, of_unlabelled = self._numbers(self._sample)
+            X.gather(of_left)
+            self._unlabelled.gather(of_unlabelled)
 
     @property
     def n_others(self) -> int:
         """The number of rows without a judgement."""
         return len(self._left) + len(self._unlabelled)
 
-    def centred(self, kept: IndexArray, n_jobs: int | None, *, everything: bool) -> CentredRows:
-        """Return the rows `kept` of X and the others, or a sample of them, less their mean."""
+    @property
+    def n_features(self) -> int:
+        """The number of columns."""
+        return self._X.shape[1]
+
+    def take(self, numbers: IndexArray) -> Array:
+        """Return rows of X."""
+        return self._X.take(numbers)
+
+    def nonzero(self) -> BoolArray:
+        """Return which rows of X are not zero."""
+        return self._X.nonzero()
+
+    def centred(
+        self,
+        kept: IndexArray,
+        n_jobs: int | None,
+        *,
+        everything: bool,
+        codes: IndexArray | None = None,
+    ) -> CentredRows:
+        """Return the rows `kept` of X and the others, or a sample of them, less their mean.
+
+        `codes` are the classes of the rows that are kept, if they are labelled.
+        """
         others = np.arange(self.n_others) if everything else self._sample
-        rows = np.empty((len(kept) + len(others), self.X.shape[1]), dtype=self.X.dtype)
-        n_left = int(np.searchsorted(others, len(self._left)))
-        end = len(kept) + n_left
-        _gather(self.X, kept, rows[: len(kept)])
-        _gather(self.X, self._left[others[:n_left]], rows[len(kept) : end])
-        _gather(self._unlabelled, others[n_left:] - len(self._left), rows[end:])
+        of_left, of_unlabelled = self._numbers(others)
+        X, unlabelled = self._X, self._unlabelled
+        if not (X.holds(kept) and X.holds(of_left) and unlabelled.holds(of_unlabelled)):
+            return self._centred_in_blocks(kept, codes, of_left, of_unlabelled, n_jobs)
+        rows = np.empty((len(kept) + len(others), X.shape[1]), dtype=X.dtype)
+        end = len(kept) + len(of_left)
+        _gather(X, kept, rows[: len(kept)])
+        _gather(X, of_left, rows[len(kept) : end])
+        _gather(unlabelled, of_unlabelled, rows[end:])
         mean = rows.mean(axis=0, dtype=np.float64)
         rows -= mean.astype(rows.dtype)
         covariance = product_over_rows(rows, rows, n_jobs) / len(rows)
-        return CentredRows(rows, mean, covariance)
+        return CentredRows(RowsInMemory(rows, codes), rows[: len(kept)], mean, covariance)
 
     def reference(self, kept: IndexArray, rng: np.random.Generator) -> Array:
         """Return rows that stand for what a query is compared with."""
@@ -106,19 +152,51 @@ class RowPool:
         of_kept = chosen < len(kept)
         others = self._sample[chosen[~of_kept] - len(kept)]
         of_left = others < len(self._left)
-        found = np.empty((len(chosen), self.X.shape[1]), dtype=self.X.dtype)
+        found = np.empty((len(chosen), self.n_features), dtype=self._X.dtype)
         n_kept = int(of_kept.sum())
-        found[:n_kept] = self.X[kept[chosen[of_kept]]]
-        found[n_kept:][of_left] = self.X[self._left[others[of_left]]]
-        found[n_kept:][~of_left] = self._unlabelled[others[~of_left] - len(self._left)]
+        found[:n_kept] = self.take(kept[chosen[of_kept]])
+        found[n_kept:][of_left] = self.take(self._left[others[of_left]])
+        found[n_kept:][~of_left] = self._unlabelled.take(others[~of_left] - len(self._left))
         return found
 
+    def _numbers(self, others: IndexArray) -> tuple[IndexArray, IndexArray]:
+        """Return the numbers in X, and among the unlabelled rows, of other rows in order."""
+        n_left = int(np.searchsorted(others, len(self._left)))
+        return self._left[others[:n_left]], others[n_left:] - len(self._left)
 
-def _gather(source: Array, numbers: IndexArray, out: Array) -> None:
+    def _centred_in_blocks(
+        self,
+        kept: IndexArray,
+        codes: IndexArray | None,
+        of_left: IndexArray,
+        of_unlabelled: IndexArray,
+        n_jobs: int | None,
+    ) -> CentredRows:
+        """Return the same rows, which stay where they are, in the same order."""
+        X, dtype = self._X, self._X.dtype
+        chosen = np.full(len(X), -2)
+        chosen[of_left] = -1
+        parts, judged = [], np.empty((0, X.shape[1]), dtype=dtype)
+        if X.holds(kept):
+            judged = X.take(kept)
+            parts.append(with_codes(ArraySource(judged).in_blocks(n_jobs), codes, dtype))
+        else:
+            chosen[kept] = codes
+        if (chosen > -2).any():
+            parts.append(with_codes(X.in_blocks(n_jobs), chosen, dtype))
+        if len(of_unlabelled):
+            free = np.full(len(self._unlabelled), -2)
+            free[of_unlabelled] = -1
+            parts.append(with_codes(self._unlabelled.in_blocks(n_jobs), free, dtype))
+        rows, mean, covariance = RowsInBlocks.centred(tuple(parts))
+        return CentredRows(rows, judged - mean.astype(dtype), mean, covariance)
+
+
+def _gather(source: RowSource, numbers: IndexArray, out: Array) -> None:
     """Copy rows of any memory layout, without a second copy of all of them."""
     for start in range(0, len(numbers), BLOCK_ROWS):
         part = slice(start, start + BLOCK_ROWS)
-        out[part] = source[numbers[part]]
+        out[part] = source.take(numbers[part])
 
 
 def with_clusters(

@@ -100,9 +100,9 @@ class JudgedTriplets:
             kept = without_items(self.judged, self.items, index[test])
             kept = np.union1d(kept, part.judged)
             learned = part._candidates(kept, pool, rng, n_jobs, everything=False)
-            anchor, positive, negative = (pool.X[index[test, j]] for j in range(3))
+            anchor, positive, negative = (pool.take(index[test, j]) for j in range(3))
             n_tested[test] += 1
-            for c in [Candidate.identity(pool.X.shape[1]), *learned]:
+            for c in [Candidate.identity(pool.n_features), *learned]:
                 gap = similarity.of_pairs(c, anchor, positive) - similarity.of_pairs(
                     c, anchor, negative
                 )
@@ -142,7 +142,7 @@ class JudgedTriplets:
     ) -> list[Candidate]:
         centred = pool.centred(kept, n_jobs, everything=everything)
         index = np.searchsorted(kept, self.triplets.index)
-        rows = unit_rows(centred.rows[: len(kept)].astype(np.float64))
+        rows = unit_rows(centred.judged.astype(np.float64))
         anchor, positive, negative = (rows[index[:, j]] for j in range(3))
         ones = np.ones(len(index))
         start = ridge_directions(
@@ -151,7 +151,7 @@ class JudgedTriplets:
         families = with_clusters(start, centred, rng)
         if self.metric is not None:
             families["metric"] = learned_directions(
-                self.metric, "fit_triplets", (pool.X[kept], index), centred.covariance
+                self.metric, "fit_triplets", (pool.take(kept), index), centred.covariance
             )
         return centred.candidates(families)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -45,9 +47,10 @@ class NeighborVoter(ClassifierMixin, Learner):
         """
         if is_dask(X):
             check_dask_features(self, X, "X")
-            return cast("Array", map_lazily(self.predict, X, width=None, dtype=self.classes_.dtype))
-        winners, _ = self._vote(X)
-        return np.asarray(self.classes_[winners])
+            label = functools.partial(_labels, self.classes_)
+            return self._vote_lazily(X, label, None, self.classes_.dtype)
+        votes = self._vote(X)  # raises an error if nothing is fitted
+        return _labels(self.classes_, *votes)
 
     def predict_proba(self, X: TableLike) -> Array:
         """Return each class's share of the votes, or of their weights, that decided.
@@ -65,10 +68,8 @@ class NeighborVoter(ClassifierMixin, Learner):
         """
         if is_dask(X):
             check_dask_features(self, X, "X")
-            width, dtype = len(self.classes_), np.dtype(np.float64)
-            return cast("Array", map_lazily(self.predict_proba, X, width=width, dtype=dtype))
-        _, counts = self._vote(X)
-        return np.asarray(counts / counts.sum(axis=1, keepdims=True))
+            return self._vote_lazily(X, _shares, len(self.classes_), np.dtype(np.float64))
+        return _shares(*self._vote(X))
 
     def explain_pair(self, a: TableLike, b: TableLike, *, threshold: float | None = None) -> None:
         """Raise an AttributeError: only a single linear metric can be explained."""
@@ -85,6 +86,17 @@ class NeighborVoter(ClassifierMixin, Learner):
     def _vote(self, X: TableLike) -> tuple[IndexArray, Array]:
         index = to_numpy(self.kneighbors(X)[1])
         return vote(self._codes[index], len(self.classes_))
+
+    def _vote_lazily(
+        self,
+        X: TableLike,
+        summarise: Callable[[IndexArray, Array], Array],
+        width: int | None,
+        dtype: Any,
+    ) -> Array:
+        """Return what `summarise` makes of the votes for a Dask collection, as a Dask array."""
+        votes = functools.partial(_summarised_vote, self, summarise)
+        return cast("Array", map_lazily(votes, X, width=width, dtype=dtype))
 
     def _wanted(self, n_neighbors: int | None, n_rows: int) -> int:
         """Return the validated number of neighbours to search among `n_rows` training rows."""
@@ -114,3 +126,17 @@ class NeighborVoter(ClassifierMixin, Learner):
                 f"{n_rows - 1}."
             )
         return chosen
+
+
+def _labels(classes: Array, winners: IndexArray, counts: Array) -> Array:
+    return np.asarray(classes[winners])
+
+
+def _shares(winners: IndexArray, counts: Array) -> Array:
+    return np.asarray(counts / counts.sum(axis=1, keepdims=True))
+
+
+def _summarised_vote(
+    voter: NeighborVoter, summarise: Callable[[IndexArray, Array], Array], X: TableLike
+) -> Array:
+    return summarise(*voter._vote(X))

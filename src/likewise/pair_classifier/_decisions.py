@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from likewise._numerics.centring import centred
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
+from likewise._runtime.blocks import is_dask
 from likewise._runtime.blocks.lazy_rows import compare_lazily
+from likewise._runtime.blocks.rows import BlockedRows
+from likewise._runtime.blocks.validation import check_blocked_labels
 from likewise._runtime.invariants import require, require_array, require_count, require_number
 from likewise._runtime.tensors import as_given, is_tensor, require_same_device
 from likewise._runtime.text import quote
@@ -27,6 +31,7 @@ from likewise.base.metric_learner import transform_centred
 from likewise.base.pair_explanation import check_row, explain_difference, explained_names
 from likewise.constraints import Pairs, as_pairs
 from likewise.metric import row_norms
+from likewise.pair_classifier._blocked_distances import distances_in_blocks
 from likewise.pair_classifier._calibration import Calibration
 from likewise.pair_classifier._parts import pairs_of_rows
 from likewise.statistics._pair_units import require_both_kinds
@@ -94,7 +99,8 @@ class PairDecisions(Learner):
         Parameters
         ----------
         A, B : array-like of shape (n_pairs, n_features)
-            The two sides of the pairs.
+            The two sides of the pairs; Dask arrays or dataframes are compared when the result is
+            computed.
         unsure : bool or tuple of float, default=False
             Whether pairs whose distance is within `threshold_interval_`, or within two distances
             that are given, are left undecided.
@@ -102,15 +108,23 @@ class PairDecisions(Learner):
         Returns
         -------
         array of shape (n_pairs,)
-            True for *same*. With `unsure`, the words "same", "different" and "unsure".
+            True for *same*. With `unsure`, the words "same", "different" and "unsure". A Dask array
+            if A or B is a Dask collection.
         """
+        check_is_fitted(self)
+        band = None if unsure is False else self._band(unsure)
+        decide = functools.partial(self._decide, band)
+        dtype = np.dtype(np.bool_) if band is None else _WORDS.dtype
+        decisions: Array = compare_lazily(self, decide, A, B, dtype)
+        return decisions
+
+    def _decide(self, band: tuple[float, float] | None, A: TableLike, B: TableLike) -> Array:
         distances = self._pair_distances(A, B)
         same = distances <= self.threshold_
-        if unsure is False:
+        if band is None:
             return same
-        low, high = self._band(unsure)
         words = _WORDS[same.astype(np.int64)]
-        words[(distances > low) & (distances < high)] = "unsure"
+        words[(distances > band[0]) & (distances < band[1])] = "unsure"
         return words
 
     def predict_proba_pairs(
@@ -124,19 +138,25 @@ class PairDecisions(Learner):
         Parameters
         ----------
         A, B : array-like of shape (n_pairs, n_features)
-            The two sides of the pairs.
+            The two sides of the pairs; Dask arrays or dataframes are compared when the result is
+            computed.
         prevalence : float, optional
             The share of same pairs among those asked about; by default the parameter, or one half.
 
         Returns
         -------
         array of shape (n_pairs, 2)
-            In the order of `classes_`.
+            In the order of `classes_`. A Dask array if A or B is a Dask collection.
         """
-        distances = self._pair_distances(A, B)
+        check_is_fitted(self)
         share = next(v for v in (prevalence, self.prevalence, 0.5) if v is not None)
         check_parameters("predict_proba_pairs", {"prevalence": share}, {"prevalence": SHARE})
-        probability = self._calibration.probability(distances, share)
+        shares = functools.partial(self._probabilities, share)
+        found: FloatArray = compare_lazily(self, shares, A, B, np.dtype(np.float64), width=2)
+        return found
+
+    def _probabilities(self, prevalence: float, A: TableLike, B: TableLike) -> FloatArray:
+        probability = self._calibration.probability(self._pair_distances(A, B), prevalence)
         return np.column_stack([1 - probability, probability])
 
     def explain_pair(self, a: TableLike, b: TableLike) -> PairExplanation:
@@ -167,8 +187,8 @@ class PairDecisions(Learner):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
+        X : array-like, or Dask array or dataframe, of shape (n_samples, n_features)
+            Rows. Those of a Dask collection stay where they are.
         y : array-like of shape (n_samples,)
             Their labels.
 
@@ -178,6 +198,10 @@ class PairDecisions(Learner):
             1 - (FMR + FNMR) / 2, over all pairs of rows, or `max_pairs` of them.
         """
         check_is_fitted(self)
+        if is_dask(X):
+            blocked, _ = check_blocked_labels(self, X, y, min_classes=1, reset=False)
+            labels = blocked.group_of_each()
+            return self._score(blocked, pairs_of_rows(labels, self.max_pairs, self._seed()))
         codes = encode_labels(y)[1]
         rows = check_rows(self, X, reset=False)
         if len(codes) != len(rows):
@@ -189,8 +213,8 @@ class PairDecisions(Learner):
 
         Parameters
         ----------
-        X : array-like of shape (n_items, n_features)
-            Rows that the pairs refer to.
+        X : array-like, or Dask array or dataframe, of shape (n_items, n_features)
+            Rows that the pairs refer to. Those of a Dask collection stay where they are.
         pairs : array-like of shape (n_pairs, 2)
             Row numbers.
         same : array-like of shape (n_pairs,)
@@ -202,7 +226,7 @@ class PairDecisions(Learner):
             1 - (FMR + FNMR) / 2.
         """
         check_is_fitted(self)
-        rows = check_rows(self, X, reset=False)
+        rows = check_rows(self, X, reset=False, blocked=True)
         return self._score(rows, as_pairs(pairs, same, len(rows)))
 
     def _band(self, unsure: Any) -> tuple[float, float]:
@@ -251,8 +275,10 @@ class PairDecisions(Learner):
             return centred(X, self._centre)
         return transform_centred(self.metric_, X, self._centre)
 
-    def _distances(self, X: Array, pairs: IndexArray) -> FloatArray:
+    def _distances(self, X: Array | BlockedRows, pairs: IndexArray) -> FloatArray:
         """Return the distances of pairs of rows, block by block."""
+        if isinstance(X, BlockedRows):
+            return distances_in_blocks(X, self._map, pairs)
         rows, numbered = np.unique(pairs, return_inverse=True)
         mapped = self._map(X[rows])
         numbered = numbered.reshape(pairs.shape)
@@ -263,7 +289,7 @@ class PairDecisions(Learner):
             distances[start : start + size] = row_norms(mapped[first] - mapped[second])
         return distances
 
-    def _score(self, X: Array, pairs: Pairs) -> float:
+    def _score(self, X: Array | BlockedRows, pairs: Pairs) -> float:
         require_both_kinds(pairs.same)
         predicted = self._distances(X, pairs.index) <= self.threshold_
         fmr, fnmr = predicted[~pairs.same].mean(), 1 - predicted[pairs.same].mean()

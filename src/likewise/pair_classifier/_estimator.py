@@ -11,9 +11,11 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from likewise._metric_parameter import METRIC_RULE, fresh_metric
+from likewise._metric_parameter import METRIC_RULE, fresh_metric, require_no_gathering
 from likewise._numerics.centring import robust_centre
 from likewise._runtime.arrays import Array, IndexArray
+from likewise._runtime.blocks.rows import BlockedRows
+from likewise._runtime.memory import require_memory
 from likewise._runtime.text import quote
 from likewise._runtime.validation import (
     Rule,
@@ -40,6 +42,7 @@ from likewise.statistics._rate_bounds import GUARANTEES, Guarantee
 from likewise.statistics._target import parse_target
 from likewise.statistics.threshold import check_prevalence
 
+_COPIES = 4  # of rows that are gathered: those of the metric, mapped, and their differences
 NEW_CLASSES = "give groups=y for new classes"
 """What a promise of labelled rows ends with; the command line has an option for it."""
 
@@ -189,8 +192,9 @@ class PairClassifier(PairDecisions):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows.
+        X : array-like, or Dask array or dataframe, of shape (n_samples, n_features)
+            Training rows. Those of a Dask collection stay where they are; the metric must be one
+            that learns from them.
         y : array-like of shape (n_samples,)
             Their labels.
         groups : array-like of shape (n_samples,), optional
@@ -202,7 +206,9 @@ class PairClassifier(PairDecisions):
         PairClassifier
             The fitted classifier.
         """
-        X, codes, classes = check_labelled(self, X, y)
+        X, codes, classes = check_labelled(self, X, y, blocked=True)
+        if isinstance(X, BlockedRows):
+            codes = X.group_of_each()
         subjects = None if groups is None else check_groups(groups, len(X))
         seed, learner = self._seed(), self._learner()
         share = 1.0 if learner is None else self.validation_fraction
@@ -212,7 +218,7 @@ class PairClassifier(PairDecisions):
             note = f" This is about new items of the {len(classes)} classes of y; {NEW_CLASSES}."
 
         def learn(rows: IndexArray, pairs: Pairs | None) -> Any:
-            return clone(learner).fit(X[rows], labels[rows])
+            return clone(learner).fit(_some_rows(X, rows, self.metric), labels[rows])
 
         return self._learn(X, parts, None, subjects, seed, learner and learn, note)
 
@@ -227,8 +233,9 @@ class PairClassifier(PairDecisions):
 
         Parameters
         ----------
-        X : array-like of shape (n_items, n_features)
-            Rows that the pairs refer to.
+        X : array-like, or Dask array or dataframe, of shape (n_items, n_features)
+            Rows that the pairs refer to. Of a Dask collection only the rows in pairs are used, and
+            gathered.
         pairs : array-like of shape (n_pairs, 2)
             Row numbers.
         same : array-like of shape (n_pairs,)
@@ -241,10 +248,12 @@ class PairClassifier(PairDecisions):
         PairClassifier
             The fitted classifier.
         """
-        X = check_rows(self, X, reset=True)
+        X = check_rows(self, X, reset=True, blocked=True)
         judged = as_pairs(pairs, same, len(X))
         require_both_kinds(judged.same)
         subjects = None if groups is None else check_groups(groups, len(X))
+        if isinstance(X, BlockedRows):
+            X, judged, subjects = _gather_judged(X, judged, subjects)
         seed, learner = self._seed(), self._learner()
         if learner is not None and not hasattr(learner, "fit_pairs"):
             raise ValueError(
@@ -261,7 +270,7 @@ class PairClassifier(PairDecisions):
 
     def _learn(
         self,
-        X: Array,
+        X: Array | BlockedRows,
         parts: Parts,
         all_pairs: Pairs | None,
         subjects: IndexArray | None,
@@ -276,7 +285,8 @@ class PairClassifier(PairDecisions):
         elif isinstance(self.metric, FrozenEstimator):
             metric = self.metric
         else:
-            metric = fresh_metric(self.metric).fit(X) if self._has_metric() else None  # Euclidean
+            given = X.as_dask() if isinstance(X, BlockedRows) else X
+            metric = fresh_metric(self.metric).fit(given) if self._has_metric() else None
         self._normalized = _is_cosine(self.metric)
         self._centre = robust_centre(X)
         self.metric_ = metric
@@ -347,3 +357,27 @@ class PairClassifier(PairDecisions):
             return None
         learner = fresh_metric(self.metric)
         return None if isinstance(learner, Euclidean) else learner
+
+
+def _some_rows(X: Array | BlockedRows, rows: IndexArray, metric: Any) -> Any:
+    """Return the rows that a metric is learned from; those of a cluster as a Dask array."""
+    if not isinstance(X, BlockedRows):
+        return X[rows]
+    require_no_gathering(metric)
+    return X.as_dask(rows)
+
+
+def _gather_judged(
+    X: BlockedRows, pairs: Pairs, subjects: IndexArray | None
+) -> tuple[Array, Pairs, IndexArray | None]:
+    """Return the rows in pairs, and pairs and subjects with their numbers."""
+    numbers, renumbered = np.unique(pairs.index, return_inverse=True)
+    require_memory(
+        _COPIES * len(numbers) * X.n_features * np.dtype(X.dtype).itemsize,
+        f"PairClassifier, which gathers {len(numbers)} of the {len(X)} rows of a Dask collection,",
+        "give fewer pairs",
+    )
+    if subjects is not None:
+        subjects = np.unique(subjects[numbers], return_inverse=True)[1].astype(np.int64)
+    index = renumbered.reshape(pairs.index.shape)
+    return X.take(numbers), Pairs(index, pairs.same), subjects

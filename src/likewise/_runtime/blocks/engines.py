@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import operator
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
 from likewise._runtime.blocks.stored_results import ResultStore, load
 from likewise._runtime.threads import single_threaded_blas
+
+# A cluster that grows on demand may need minutes for its first worker.
+_MAX_SECONDS_WITHOUT_WORKERS = 300.0
+_SECONDS_BETWEEN_CHECKS = 5.0
 
 
 class Engine(Protocol):
@@ -76,9 +82,52 @@ class ClusterEngine:
             return self.client.submit(_run, task, *arguments, pure=False)
 
     def gather(self, handles: Sequence[Any]) -> list[Any]:
-        """Wait for the futures and return their results."""
+        """Wait for the futures and return their results.
+
+        A cluster without any worker is waited for as long as Dask's own setting
+        ``distributed.scheduler.no-workers-timeout`` says, or five minutes.
+        """
         with _translated_errors():
-            return list(self.client.gather(list(handles)))
+            return list(self.client.sync(_gather, self.client, list(handles)))
+
+
+async def _gather(client: Any, handles: list[Any]) -> list[Any]:
+    """Gather futures, and raise an error if there is no worker for too long."""
+    results = asyncio.ensure_future(client.gather(handles, asynchronous=True))
+    limit, without_since = _max_seconds_without_workers(), None
+    try:
+        while True:
+            await asyncio.wait([results], timeout=min(_SECONDS_BETWEEN_CHECKS, limit))
+            if results.done():
+                return list(results.result())
+            if await client.nthreads():
+                without_since = None
+                continue
+            without_since = without_since or time.monotonic()
+            if time.monotonic() - without_since >= limit:
+                raise _NoWorkersError(limit)
+    finally:
+        results.cancel()
+
+
+def _max_seconds_without_workers() -> float:
+    import dask
+    from dask.utils import parse_timedelta
+
+    given = dask.config.get("distributed.scheduler.no-workers-timeout", None)
+    return _MAX_SECONDS_WITHOUT_WORKERS if given is None else float(parse_timedelta(given))
+
+
+class _NoWorkersError(Exception):
+    """A cluster had no worker for too long; its argument is the number of seconds."""
+
+
+def shared(engine: Engine, value: Any) -> Any:
+    """Return a handle of a value for many tasks, which is sent once and not within each task.
+
+    It is the result of a task, and so computed again if its worker is lost.
+    """
+    return engine.submit(_itself, value)
 
 
 def tree_sum(engine: Engine, handles: Sequence[Any]) -> Any:
@@ -89,6 +138,10 @@ def tree_sum(engine: Engine, handles: Sequence[Any]) -> Any:
         odd = sums[-1:] if len(sums) % 2 else []
         sums = [engine.submit(operator.add, *pair) for pair in pairs] + odd
     return engine.gather(sums)[0]
+
+
+def _itself(value: Any) -> Any:
+    return value
 
 
 def _run(task: Callable[..., Any], *arguments: Any) -> Any:
@@ -102,9 +155,20 @@ def _translated_errors() -> Iterator[None]:
     from distributed import KilledWorker
     from distributed.client import FutureCancelledError
     from distributed.comm import CommClosedError
+    from distributed.scheduler import NoWorkerError
 
     try:
         yield
+    except _NoWorkersError as error:
+        raise RuntimeError(
+            f"The Dask cluster had no workers for {error.args[0]:g} seconds before the fit ended; "
+            "start workers and fit again."
+        ) from None
+    except NoWorkerError as error:  # by the setting of the scheduler
+        raise RuntimeError(
+            "The Dask cluster had no workers for its no-workers-timeout before the fit ended; "
+            f"start workers and fit again: {type(error).__name__}."
+        ) from error
     except KilledWorker as error:
         raise RuntimeError(
             "Workers of the Dask cluster ended again and again while they computed the same task, "

@@ -70,9 +70,14 @@ def map_lazily(
 
 
 def compare_lazily(
-    estimator: Any, function: Callable[[Any, Any], Any], A: Any, B: Any, dtype: Any = None
+    estimator: Any,
+    function: Callable[[Any, Any], Any],
+    A: Any,
+    B: Any,
+    dtype: Any = None,
+    width: int | None = None,
 ) -> Any:
-    """Return ``function(A, B)``, one number per row; a Dask array if A or B is a Dask collection.
+    """Return ``function(A, B)`` of all rows; a Dask array if A or B is a Dask collection.
 
     Parameters
     ----------
@@ -83,6 +88,8 @@ def compare_lazily(
     A, B : Dask array or dataframe, or array-like
     dtype : dtype, optional
         Of the result; by default the precision of the Dask collections.
+    width : int or None
+        Columns of the result; None for one number per row.
     """
     if not (is_dask(A) or is_dask(B)):
         return function(A, B)
@@ -93,7 +100,7 @@ def compare_lazily(
         dtype = max(float_type(side) for side, _ in given)
     if not is_dask(A):
         A = _same_chunks(A, _as_array(B), names=("B", "A"))
-    return map_lazily(function, A, B, width=None, dtype=dtype)
+    return map_lazily(function, A, B, width=width, dtype=dtype)
 
 
 def map_to_two(
@@ -112,6 +119,13 @@ def map_to_two(
         for k, dtype in enumerate(dtypes)
     )
     return one, two
+
+
+def as_row_blocks(X: Any) -> list[tuple[Any, float]]:
+    """Return the blocks of rows of a Dask collection, delayed, and their sizes, NaN if unknown."""
+    table = _as_array(X)
+    delayed = table.to_delayed(optimize_graph=False).ravel()
+    return list(zip(delayed, table.chunks[0], strict=True))
 
 
 class _OnRows:

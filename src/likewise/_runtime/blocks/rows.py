@@ -11,6 +11,7 @@ import numpy as np
 
 from likewise._runtime.arrays import Array, IndexArray
 from likewise._runtime.blocks.engines import Engine, tree_sum
+from likewise._runtime.blocks.stored_results import load
 
 T = TypeVar("T")
 
@@ -69,20 +70,40 @@ class BlockedRows:
     def take(self, index: IndexArray) -> Array:
         """Return a few rows by their numbers."""
         block = np.searchsorted(self.starts + self.counts, index, side="right")
-        wanted = [index[block == b] - start for b, start in enumerate(self.starts)]
+        wanted = {b: np.flatnonzero(block == b) for b in np.unique(block).tolist()}
         handles = [
-            self.engine.submit(_take, self.blocks[b], local)
-            for b, local in enumerate(wanted)
-            if len(local)
+            self.engine.submit(_take, self.blocks[b], index[places] - self.starts[b])
+            for b, places in wanted.items()
         ]
         rows = np.empty((len(index), self.n_features), dtype=self.dtype)
-        rows[np.argsort(block, kind="stable")] = np.concatenate(self.engine.gather(handles))
+        for places, part in zip(wanted.values(), self.engine.gather(handles), strict=True):
+            rows[places] = part
         return rows
 
     def gathered(self) -> tuple[Array, IndexArray]:
         """Return all rows and groups, where they are few."""
         rows, groups = zip(*self.engine.gather(self.blocks), strict=True)
         return np.concatenate(rows), np.concatenate(groups)
+
+    def group_of_each(self) -> IndexArray:
+        """Return the group of each row."""
+        return np.concatenate(self.map(_groups_of))
+
+    def as_dask(self, numbers: IndexArray | None = None) -> Any:
+        """Return all rows, or those of ascending numbers, as a Dask array; they stay in place."""
+        import dask
+        import dask.array as da
+
+        chosen = np.arange(len(self)) if numbers is None else numbers
+        parts = np.split(chosen, np.searchsorted(chosen, self.starts[1:]))
+        arrays = []
+        for block, part, start in zip(self.blocks, parts, self.starts, strict=True):
+            if len(part):
+                taken = self.engine.submit(_take, block, part - start)
+                if not hasattr(taken, "key"):  # it is no future, but held in this process
+                    taken = dask.delayed(load, pure=False)(taken)
+                arrays.append(da.from_delayed(taken, (len(part), self.n_features), self.dtype))
+        return da.concatenate(arrays)
 
     def scaled(self, factor: float) -> BlockedRows:
         """Return the rows times a factor, in the same groups."""
@@ -108,6 +129,10 @@ def _count_rows(block: tuple[Array, IndexArray]) -> int:
 
 def _take(block: tuple[Array, IndexArray], index: IndexArray) -> Array:
     return np.asarray(block[0][index])
+
+
+def _groups_of(rows: Array, groups: IndexArray) -> IndexArray:
+    return groups
 
 
 def _regroup(new_group: IndexArray, rows: Array, groups: IndexArray) -> tuple[Array, IndexArray]:

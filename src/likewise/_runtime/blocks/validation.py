@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from likewise._runtime.arrays import Array, IndexArray
 from likewise._runtime.blocks import is_dask
-from likewise._runtime.blocks.engines import Engine, LocalEngine, engine_of
+from likewise._runtime.blocks.engines import Engine, LocalEngine, engine_of, shared
 from likewise._runtime.blocks.lazy_rows import check_dask_features
 from likewise._runtime.blocks.rows import BlockedRows
 from likewise._runtime.configuration import configured_device
@@ -55,27 +55,36 @@ def block_rows(n_rows: int, n_features: int, itemsize: int, max_rows: int = _MAX
     return max(1, min(max(_MIN_BLOCK_ROWS, -(-n_rows // _BLOCKS)), most))
 
 
-def check_blocked_rows(estimator: Any, X: Any, *, min_rows: int = 1) -> BlockedRows:
-    """Return a Dask array or dataframe as finite rows in blocks, all of group 0."""
-    given = _of_dask(estimator, X, None)
+def check_blocked_rows(
+    estimator: Any, X: Any, *, min_rows: int = 1, reset: bool = True, name: str = "X"
+) -> BlockedRows:
+    """Return a Dask array or dataframe as finite rows in blocks, all of group 0.
+
+    `reset` learns the feature count and names; else they must be those that `estimator` knows.
+    """
+    given = _of_dask(estimator, X, None, reset=reset, name=name)
     if given.shape[0] < min_rows:
         raise ValueError(
-            f"X has {given.shape[0]} rows (n_samples), but {type(estimator).__name__} needs at "
-            f"least {min_rows}."
+            f"{name} has {given.shape[0]} rows (n_samples), but {type(estimator).__name__} needs "
+            f"at least {min_rows}."
         )
-    _check_values(given)
+    _check_values(given, name)
     blocks = [given.engine.submit(partial(_encoded, None), block) for block in given.blocks]
     return BlockedRows(given.engine, tuple(blocks), given.counts, given.shape[1], given.dtype)
 
 
 def check_blocked_labels(
-    estimator: Any, X: Any, y: Any, *, min_classes: int = 2
+    estimator: Any, X: Any, y: Any, *, min_classes: int = 2, reset: bool = True
 ) -> tuple[BlockedRows, Array]:
     """Return finite rows in blocks, whose groups are the classes of y, and the classes.
 
-    X is a Dask array or dataframe, or a memory map.
+    X is a Dask array or dataframe, or a memory map. `reset` learns the feature count and names of a
+    Dask collection; else they must be those that `estimator` knows.
     """
-    given = _of_dask(estimator, X, y) if is_dask(X) else _of_file(estimator, X, np.asarray(y))
+    if is_dask(X):
+        given = _of_dask(estimator, X, y, reset=reset)
+    else:
+        given = _of_file(estimator, X, np.asarray(y))
     classes = _check_values(given)
     # Each several times, or it would warn that so many different labels look like regression.
     check_classification_targets(np.repeat(classes, 3))
@@ -132,24 +141,24 @@ def _one_per_row(y: Any, n_rows: int) -> Any:
     return y
 
 
-def _of_dask(estimator: Any, X: Any, y: Any) -> _Labelled:
+def _of_dask(estimator: Any, X: Any, y: Any, *, reset: bool = True, name: str = "X") -> _Labelled:
     """Cut X and y into the same blocks, and begin to compute them."""
     import dask
     import dask.array as da
 
     if configured_device() not in ("auto", "cpu"):
         raise ValueError(
-            f"X is a Dask collection, but device={configured_device()!r} is set, and blocks are "
-            "worked on by processors only: use device='auto'."
+            f"{name} is a Dask collection, but device={configured_device()!r} is set, and blocks "
+            "are worked on by processors only: use device='auto'."
         )
-    check_dask_features(estimator, X, "X", reset=True)
+    check_dask_features(estimator, X, name, reset=reset)
     engine = engine_of(
         *(given for given in (X, y) if is_dask(given)), n_jobs=getattr(estimator, "n_jobs", None)
     )
     table = _known_chunks(X, engine)
     n_rows, n_features = map(int, table.shape)
     if not n_rows:
-        raise ValueError("X has 0 sample(s) (n_samples=0), but at least 1 is needed.")
+        raise ValueError(f"{name} has 0 sample(s) (n_samples=0), but at least 1 is needed.")
     dtype = np.dtype(np.float32 if table.dtype == np.float32 else np.float64)
     ends = np.cumsum(table.chunks[0])
     table = table.rechunk({0: block_rows(n_rows, n_features, dtype.itemsize), 1: -1})
@@ -158,7 +167,7 @@ def _of_dask(estimator: Any, X: Any, y: Any) -> _Labelled:
         y = _known_chunks(y, engine) if is_dask(y) else da.from_array(np.asarray(y), chunks=-1)
         labels = _delayed_blocks(_one_per_row(y, n_rows).rechunk({0: table.chunks[0]}))
     loaded = [
-        dask.delayed(_load, pure=False)(dtype, part, label)
+        dask.delayed(_load, pure=False)(dtype, part, label, name)
         for part, label in zip(_delayed_blocks(table), labels, strict=True)
     ]
     counts = np.array(table.chunks[0], dtype=np.int64)
@@ -191,12 +200,8 @@ def compute(engine: Engine, delayed: list[Any], chunks: IndexArray | None = None
     handles: list[Any] = []
     for number in np.unique(numbers):
         found = dask.compute(*(delayed[i] for i in np.flatnonzero(numbers == number)))
-        handles += [engine.submit(_itself, value) for value in found]
+        handles += [shared(engine, value) for value in found]
     return handles
-
-
-def _itself(value: Any) -> Any:
-    return value
 
 
 def _known_chunks(X: Any, engine: Engine) -> Any:
@@ -215,18 +220,19 @@ def _known_chunks(X: Any, engine: Engine) -> Any:
     )
 
 
-def _load(dtype: Any, part: Any, labels: Any) -> tuple[Array, Array | None]:
+def _load(dtype: Any, part: Any, labels: Any, name: str = "X") -> tuple[Array, Array | None]:
     """Return a block in the common precision, whatever that of its chunks is."""
     table = np.asarray(part)
     if table.dtype.kind == "c":
         raise ValueError(
-            "Complex data not supported: X holds complex numbers, but only real ones are allowed."
+            f"Complex data not supported: {name} holds complex numbers, but only real ones are "
+            "allowed."
         )
     try:
         rows = np.ascontiguousarray(table, dtype=dtype)
     except (TypeError, ValueError):
         wrong = next(value for value in table.flat if not _is_number(value))
-        raise ValueError(f"X holds {quote(wrong)}, but only numbers are allowed.") from None
+        raise ValueError(f"{name} holds {quote(wrong)}, but only numbers are allowed.") from None
     return rows, None if labels is None else np.asarray(labels)
 
 
@@ -238,7 +244,7 @@ def _is_number(value: Any) -> bool:
     return True
 
 
-def _check_values(given: _Labelled) -> Array:
+def _check_values(given: _Labelled, name: str = "X") -> Array:
     """Raise for values that cannot be learned from; return the different labels, sorted."""
     from likewise._runtime.validation import check_largest, encode_labels
 
@@ -247,10 +253,10 @@ def _check_values(given: _Labelled) -> Array:
         if summary.not_finite is not None:
             what, row, column = summary.not_finite
             raise ValueError(
-                f"Input X contains {what} in row {start + row}, column {column}; only finite "
+                f"Input {name} contains {what} in row {start + row}, column {column}; only finite "
                 "numbers are allowed."
             )
-    check_largest(max(summary.largest for summary in summaries), "X")
+    check_largest(max(summary.largest for summary in summaries), name)
     labels = [summary.labels for summary in summaries if summary.labels is not None]
     return encode_labels(np.concatenate(labels))[0] if labels else np.empty(0)
 
