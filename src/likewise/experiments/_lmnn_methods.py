@@ -239,7 +239,7 @@ def fitted_metrics(dataset: str, run: int, limit: int | None) -> Fitted:
     """
     p = problem(dataset, run, limit)
 
-    def fit(X: Array, y: IndexArray, settings: Mapping[str, float]) -> MultiMetricLMNN:
+    def fit(X: Array, y: IndexArray, settings: Mapping[str, Any]) -> MultiMetricLMNN:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             return MultiMetricLMNN(N_NEIGHBORS, random_state=0, n_jobs=1, **settings).fit(X, y)
