@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from likewise._runtime.blocks.engines import ClusterEngine
+
 
 @pytest.fixture(scope="session")
 def client():
@@ -39,3 +41,17 @@ def labelled():
     centres = random.normal(size=(3, 6))
     X = (centres[y] + random.normal(size=(len(y), 6))) * [1, 2, 3, 1, 0.1, 5] + 100
     return X, y
+
+
+@pytest.fixture
+def gathered_sizes(monkeypatch):
+    """The sizes of all arrays that reach the client."""
+    sizes, gather = [], ClusterEngine.gather
+
+    def recorded(self, handles):
+        results = gather(self, handles)
+        sizes.extend(part.size for part in results if isinstance(part, np.ndarray))
+        return results
+
+    monkeypatch.setattr(ClusterEngine, "gather", recorded)
+    return sizes

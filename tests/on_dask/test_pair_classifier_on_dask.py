@@ -6,7 +6,6 @@ from sklearn.decomposition import PCA
 from sklearn.frozen import FrozenEstimator
 
 import likewise as lw
-from likewise._runtime.blocks.engines import ClusterEngine
 from likewise.constraints import random_pairs
 
 pytest.importorskip("distributed", reason="needs likewise[dask]")
@@ -72,22 +71,13 @@ def test_subjects_and_dataframes(client, labelled):
     assert found.score(parts, labels) == pytest.approx(expected.score(table, y), abs=1e-3)
 
 
-def test_no_rows_are_gathered(client, labelled, monkeypatch):
+def test_no_rows_are_gathered(client, labelled, gathered_sizes):
     X, y = np.tile(labelled[0], (1, 10)), labelled[1]
     X[:, 6:] += np.random.default_rng(0).normal(size=(len(X), 54))
-    received = []
-    gather = ClusterEngine.gather
-
-    def recorded(self, handles):
-        results = gather(self, handles)
-        received.extend(part.size for part in results if isinstance(part, np.ndarray))
-        return results
-
-    monkeypatch.setattr(ClusterEngine, "gather", recorded)
     judge = lw.PairClassifier("fda", max_pairs=1000).fit(da.from_array(X, chunks=500), y)
     judge.score(da.from_array(X, chunks=500), y)
-    assert len(received) > 10
-    assert max(received) <= 128 * 60  # the rows of the centre; X has 126 000 values
+    assert len(gathered_sizes) > 10
+    assert max(gathered_sizes) <= 128 * 60  # the rows of the centre; X has 126 000 values
 
 
 def test_same_bits_for_any_number_of_workers(client, labelled, request):
