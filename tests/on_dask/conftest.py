@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from gathered import arrays_in
 
 from likewise._runtime.blocks.engines import ClusterEngine
 
@@ -50,7 +51,7 @@ def gathered_sizes(monkeypatch):
 
     def recorded(self, handles):
         results = gather(self, handles)
-        sizes.extend(part.size for part in results if isinstance(part, np.ndarray))
+        sizes.extend(array.size for array in arrays_in(results))
         return results
 
     monkeypatch.setattr(ClusterEngine, "gather", recorded)

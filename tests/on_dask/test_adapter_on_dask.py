@@ -6,6 +6,7 @@ import threading
 
 import numpy as np
 import pytest
+from gathered import arrays_in
 
 import likewise as lw
 from likewise._runtime.blocks.engines import ClusterEngine
@@ -143,7 +144,7 @@ def test_only_sums_and_few_rows_are_gathered(client, embedded, kind, monkeypatch
 
     def recorded(self, handles):
         results = gather(self, handles)
-        sizes = [part.nbytes for part in results if isinstance(part, np.ndarray) and part.ndim == 2]
+        sizes = [array.nbytes for array in arrays_in(results) if array.ndim == 2]
         received.append(sum(n for n in sizes if n % (8 * X.shape[1]) == 0))
         return results
 

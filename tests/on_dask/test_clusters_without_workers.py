@@ -53,7 +53,6 @@ def _slow(block):
     return block
 
 
-@pytest.mark.usefixtures("short_limit")
 def test_workers_that_come_in_time(cluster, labelled):
     X, y = labelled
     expected = lw.FDA().fit(X, y).components_

@@ -345,11 +345,11 @@ def expected_seconds(
         if fit != "fit" and supervision is not None:
             y, n_pairs = None, len(supervision)
         found = estimate_fit(learner, X, y, n_pairs)
+        parts = (learner, getattr(learner, "metric", None))
+        owner: Any = next((part for part in parts if hasattr(part, "n_jobs")), None)
+        threads = 1 if owner is None else count_threads(owner.n_jobs)
     except (TypeError, ValueError, NotImplementedError):
         return None
-    parts = (learner, getattr(learner, "metric", None))
-    owner: Any = next((part for part in parts if hasattr(part, "n_jobs")), None)
-    threads = 1 if owner is None else count_threads(owner.n_jobs)
     share = _SERIAL_SHARE + (1 - _SERIAL_SHARE) / threads
     return found.interval[0] * share, found.interval[1] * share
 

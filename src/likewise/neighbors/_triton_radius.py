@@ -31,6 +31,8 @@ _PREPARED = 1 << 24  # elements rounded at a time
 # Bytes per candidate (its key, and while it is settled rows, distance and keys of both orders), and
 # per pair found, while they are sorted.
 _BYTES_PER_CANDIDATE, _BYTES_PER_FOUND = 64, 56
+# Errors of float16, relative to radii, beyond which most pairs would be candidates.
+_MAX_ERROR_SHARE = 0.5
 _SMALLEST_BUFFER = _BLOCK_ROWS * _CHUNK  # what one program can find
 
 
@@ -146,6 +148,8 @@ class _Scan:
         sqradius = radius2[order]
         reach = sqradius.clamp(min=0).sqrt() * (scale * (1 + 2.0**-20))
         share = float(errors.median() / reach[sqradius > 0].median())
+        if share > _MAX_ERROR_SHARE:
+            return None
         share = min(max(share, 2.0**-20), 1.0) if math.isfinite(share) else 1.0
         epsilon = (depth + 16) * 2.0**-22
         squares *= (1 - epsilon) / 2

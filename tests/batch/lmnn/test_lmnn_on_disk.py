@@ -36,11 +36,13 @@ def digits():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16])
 def test_the_minimum_of_the_rows_in_memory(tmp_path, digits, options, dtype):
     X, y = digits
-    learner = lw.LMNN(tol=0.01, **options)
+    # Pixels of 16 shades have targets at equal distances, of which blocks may take others.
+    X = np.rint(100 * X + np.random.default_rng(0).uniform(-50, 50, X.shape))
+    learner = lw.LMNN(tol=0.002, **options)
     expected = learner.fit(X.astype(dtype), y).objective_
     found = learner.fit(on_disk(tmp_path, X.astype(dtype)), y)
-    assert found.duality_gap_ <= 0.01
-    assert found.objective_ == pytest.approx(expected, rel=0.01)
+    assert found.duality_gap_ <= learner.tol
+    assert found.objective_ == pytest.approx(expected, rel=0.004)
     assert found.components_.dtype == (np.float32 if dtype == np.float32 else np.float64)
     assert found.n_features_in_ == 16
 

@@ -258,7 +258,7 @@ class LMNN(KernelMetric):
         options = (self.n_neighbors, self.margin, self.n_jobs, self.neighbors)
         supervision = LabelSupervision(codes[train], weights[train], pairs, *options)
         self._learn(rows, supervision, init, space, numpy_dtype(X), validation)
-        if space is None and validation is None and self.n_components is None:
+        if space is None and validation is None and len(self.components_) == X.shape[1]:
             warn_of_few_rows(self, len(X) - len(classes), X.shape[1])
         return self
 

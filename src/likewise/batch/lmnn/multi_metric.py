@@ -274,7 +274,7 @@ class MultiMetricLMNN(NeighborVoter):
         search = ClusteredImpostorSearch(
             train_clusters, train_codes, targets, train_weights > 0, self.margin, self.n_jobs
         )
-        single_L = single.components_ / single.scale_
+        single_L = single.components_.astype(np.float64) / single.scale_
         sizes = np.maximum(np.bincount(train_clusters, minlength=objective.n_clusters), 1)
         strengths = self.regularization * train_weights.sum() * sizes / len(train)
         penalty = penalty_towards(single_L, strengths)
