@@ -17,6 +17,8 @@ from likewise._runtime.arrays import Array, IndexArray
 from likewise._runtime.tensors import Tensor, tensor_like, to_numpy
 
 _SUMMED_ROWS = 1 << 14
+# Of a product over rows: small blocks keep the whole device busy, and lose little in float32.
+_BLOCK_ROWS, _BLOCKS_AT_ONCE = 1 << 10, 1 << 8
 
 
 def product_dtype(dtype: Any) -> Any:
@@ -39,9 +41,16 @@ def product_over_tensor_rows(left: Tensor, right: Tensor) -> Array:
     """Return ``leftᵀ right`` on the host: blocks in their precision, added in float64."""
     precise = product_dtype(right.dtype)
     total = torch.zeros((left.shape[1], right.shape[1]), dtype=torch.float64, device=right.device)
-    for start in range(0, len(left), _SUMMED_ROWS):
-        part = slice(start, start + _SUMMED_ROWS)
-        total += left[part].to(precise).T @ right[part].to(precise)
+    for start in range(0, len(left), _BLOCKS_AT_ONCE * _BLOCK_ROWS):
+        part = slice(start, start + _BLOCKS_AT_ONCE * _BLOCK_ROWS)
+        here, there = left[part].to(precise), right[part].to(precise)
+        whole = len(here) // _BLOCK_ROWS * _BLOCK_ROWS
+        if whole:
+            blocks = [rows[:whole].view(-1, _BLOCK_ROWS, rows.shape[1]) for rows in (here, there)]
+            products = torch.bmm(blocks[0].transpose(1, 2), blocks[1])
+            total += products.sum(dim=0, dtype=torch.float64)
+        if whole < len(here):
+            total += here[whole:].T @ there[whole:]
     return np.asarray(to_numpy(total))
 
 

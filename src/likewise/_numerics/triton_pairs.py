@@ -13,8 +13,8 @@ from likewise._runtime.kernel_check import KernelCheck
 from likewise._runtime.tensors import Tensor
 
 _PAIRS_PER_PROGRAM = 64
-_PAIRS_AT_ONCE = 8
-_MAX_FEATURES = 128  # features of one program of the sums
+_PAIRS_AT_ONCE = 32
+_MAX_FEATURES = 64  # features of one program of the sums
 
 
 def pair_sqdist(Z: Tensor, rows: Tensor, cols: Tensor, points: Tensor) -> Tensor:
@@ -45,9 +45,9 @@ def laplacian_product(
     if out.numel():
         with torch.cuda.device_of(Z):
             _laplacian_kernel[(n_rows, triton.cdiv(n_features, block))](
-                Z.contiguous(), starts, others, pairs, weights.contiguous(), out, n_features,
+                Z.contiguous(), starts, others, weights[pairs], out, n_features,
                 FEATURES=block, AT_ONCE=_PAIRS_AT_ONCE,
-                num_warps=1,
+                num_warps=4,
             )  # fmt: skip
     return out
 
@@ -81,7 +81,7 @@ def _sqdist_kernel(
 
 @triton.jit
 def _laplacian_kernel(
-    Z_ptr, starts_ptr, others_ptr, pairs_ptr, weights_ptr, out_ptr, n_features,
+    Z_ptr, starts_ptr, others_ptr, weights_ptr, out_ptr, n_features,
     FEATURES: tl.constexpr, AT_ONCE: tl.constexpr,
 ):  # fmt: skip
     """Sum the weighted differences of one row to its others, for one block of features."""
@@ -95,8 +95,7 @@ def _laplacian_kernel(
     while entry < stop:
         entries = entry + tl.arange(0, AT_ONCE)
         present = entries < stop
-        pair = tl.load(pairs_ptr + entries, mask=present, other=0)
-        weight = tl.load(weights_ptr + pair, mask=present, other=0.0)
+        weight = tl.load(weights_ptr + entries, mask=present, other=0.0)
         # Most pairs of a working set have no loss: their rows are not read.
         present &= weight != 0
         other = tl.load(others_ptr + entries, mask=present, other=0) * n_features

@@ -128,7 +128,13 @@ def free_device_memory(device: Any) -> int | None:
     import torch
 
     free, _ = torch.cuda.mem_get_info(device)
-    return int(free + torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device))
+    # `memory_reserved` flattens all statistics, which takes half a millisecond.
+    held = torch.cuda.memory.memory_stats_as_nested_dict(device)
+    reserved, allocated = (
+        held.get(name, {}).get("all", {}).get("current", 0)
+        for name in ("reserved_bytes", "allocated_bytes")
+    )
+    return int(free + reserved - allocated)
 
 
 def require_memory_on(device: Any, n_bytes: float, purpose: str, advice: str) -> None:

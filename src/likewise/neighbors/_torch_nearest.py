@@ -15,6 +15,7 @@ from likewise._runtime.tensors import Tensor, require_same_device, tile_elements
 
 # Candidates beyond k: the more, the rarer a row whose k-th neighbour is in doubt.
 _SPARE = 8
+_GROUP = 64  # columns of which only the smallest estimate is looked at first
 _ROWS_PER_TILE = 4096  # enough for fast products, few enough for many columns beside them
 
 
@@ -114,8 +115,7 @@ class _Search:
         for left in range(0, len(self.points), self.n_cols):
             columns = slice(left, left + self.n_cols)
             estimates = self._estimates(rows, columns)
-            count = min(self.n_proposed, estimates.shape[1])
-            nearer, cols = torch.topk(estimates, count, dim=1, largest=False, sorted=False)
+            nearer, cols = _smallest(estimates, min(self.n_proposed, estimates.shape[1]))
             cols = cols + left
             if values is not None and index is not None:
                 nearer, cols = torch.cat([values, nearer], 1), torch.cat([index, cols], 1)
@@ -165,3 +165,24 @@ class _Search:
             self.k, device=rows.device
         )
         return sqdist[order][chosen], cols[order][chosen]
+
+
+def _smallest(values: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """Return the k smallest values of each row, in any order, and their columns.
+
+    They are among the k groups of columns with the smallest minima: the values are read once, where
+    a selection reads them several times.
+    """
+    n_rows, n_cols = values.shape
+    n_groups = n_cols // _GROUP
+    if n_groups < 4 * k:
+        nearer, cols = torch.topk(values, k, dim=1, largest=False, sorted=False)
+        return nearer, cols
+    grouped, rest = values[:, : n_groups * _GROUP], values[:, n_groups * _GROUP :]
+    grouped = grouped.unflatten(1, (n_groups, _GROUP))
+    _, groups = torch.topk(grouped.amin(dim=2), k, dim=1, largest=False, sorted=False)
+    chosen = torch.gather(grouped, 1, groups[:, :, None].expand(-1, -1, _GROUP)).flatten(1)
+    nearer, places = torch.topk(torch.cat([chosen, rest], 1), k, 1, largest=False, sorted=False)
+    inside = torch.gather(groups, 1, (places // _GROUP).clamp(max=k - 1)) * _GROUP + places % _GROUP
+    after = n_groups * _GROUP + places - k * _GROUP
+    return nearer, torch.where(places < k * _GROUP, inside, after)

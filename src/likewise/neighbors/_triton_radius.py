@@ -34,6 +34,7 @@ _BYTES_PER_CANDIDATE, _BYTES_PER_FOUND = 64, 56
 # Errors of float16, relative to radii, beyond which most pairs would be candidates.
 _MAX_ERROR_SHARE = 0.5
 _SMALLEST_BUFFER = _BLOCK_ROWS * _CHUNK  # what one program can find
+_SCREEN_SLACK = 2.0**-20
 
 
 def within_radius_of_other_class(
@@ -101,6 +102,11 @@ class _Scan:
     (‖â‖² + ‖b̂‖² + R_a + D_b)/2. Hence squared norms are multiplied by 1 - ε and R, D by 1 + ε with
     ``ε = (d + 16) 2⁻²²``.
 
+    A tile is screened first. With ``l = (‖â‖² - R)/2``, ``h = (‖â‖² - D)/2`` and ``w = h - l``, the
+    condition implies ``âb̂ - h_b + max(w) - h_a ≥ 0``, where the maximum is over the rows and
+    columns of the tile. Two subtractions and two additions of float32 lose at most ``2⁻²²`` of
+    |h_a| + |h_b| + w where that is close to 0; h is reduced and w enlarged by ``2⁻²⁰`` of themselves.
+
     In float64, centring is off by 2⁻⁵³‖a‖, the norms by d 2⁻⁵³ of themselves, and the distance that
     decides by (d + 2) 2⁻⁵³ of itself. The factor 1 + 2⁻²⁰ of √r and δ, and 2⁻⁵⁰‖â‖ added to δ, are
     more than that for d < 2²⁰.
@@ -109,7 +115,13 @@ class _Scan:
     def __init__(
         self, rows: Tensor, low: Tensor, high: Tensor, ends: Tensor, order: Tensor
     ) -> None:
-        self.rows, self.low, self.high, self.ends, self.order = rows, low, high, ends, order
+        self.rows, self.ends, self.order = rows, ends, order
+        self.low, self.high = _padded(low, len(rows)), _padded(high, len(rows))
+        self.screen = _padded(high - _SCREEN_SLACK * high.abs(), len(rows))
+        # Infinite thresholds are those of rows without a radius, which widen nothing.
+        width = torch.where(low.isinf(), -torch.inf, (high - low) * (1 + _SCREEN_SLACK))
+        width = _padded(width, len(rows), -torch.inf)
+        self.widths = width.view(-1, _BLOCK_COLS).amax(dim=1)
 
     @classmethod
     def of(cls, Z: Tensor, labels: Tensor, radius2: Tensor) -> _Scan | None:
@@ -132,7 +144,10 @@ class _Scan:
         ):
             return None
         scale = math.ldexp(1.0, min(14 - math.frexp(widest)[1], 1000)) if widest > 0 else 1.0
-        classes, order = torch.sort(labels, stable=True)
+        # Tiles of rows with about the same radius are screened best.
+        order = torch.argsort(radius2)
+        classes, by_class = torch.sort(labels[order], stable=True)
+        order = order[by_class]
         rows = torch.zeros((n_padded, depth), dtype=torch.float16, device=Z.device)
         squares = torch.empty(n, dtype=torch.float64, device=Z.device)
         errors = torch.empty_like(squares)
@@ -159,9 +174,7 @@ class _Scan:
         low = torch.where(sqradius > 0, low.clamp(min=-(2.0**120)), torch.inf)
         ends = torch.full((n_padded,), n_padded, dtype=torch.int32, device=Z.device)
         ends[:n] = torch.searchsorted(classes, classes, right=True)
-        thresholds = torch.full((2, n_padded), torch.inf, device=Z.device)
-        thresholds[0, :n], thresholds[1, :n] = low, high
-        return cls(rows, thresholds[0], thresholds[1], ends, order)
+        return cls(rows, low, high, ends, order)
 
     def run(self, capacity: int) -> Iterator[Tensor]:
         """Yield all candidates, each once, as ``a · 2³² + b`` for sorted rows a < b."""
@@ -175,7 +188,8 @@ class _Scan:
             launched = min(n_programs, n_tiles * n_chunks - first)
             with torch.cuda.device_of(self.rows):
                 _scan_kernel[(launched,)](
-                    self.rows, self.low, self.high, self.ends, count, found,
+                    self.rows, self.low, self.high, self.screen, self.widths, self.ends,
+                    count, found,
                     n_tiles, first, capacity,
                     DEPTH=depth, DEPTH_STEP=depth if depth <= _MAX_DEPTH else _DEPTH_STEP,
                     BLOCK_ROWS=_BLOCK_ROWS, BLOCK_COLS=_BLOCK_COLS, CHUNK=_CHUNK,
@@ -199,7 +213,7 @@ class _Scan:
 
 @triton.jit(do_not_specialize=["n_tiles", "first", "capacity"])
 def _scan_kernel(
-    rows_ptr, low_ptr, high_ptr, ends_ptr, count_ptr, found_ptr,
+    rows_ptr, low_ptr, high_ptr, screen_ptr, widths_ptr, ends_ptr, count_ptr, found_ptr,
     n_tiles, first, capacity,
     DEPTH: tl.constexpr, DEPTH_STEP: tl.constexpr,
     BLOCK_ROWS: tl.constexpr, BLOCK_COLS: tl.constexpr, CHUNK: tl.constexpr,
@@ -218,9 +232,10 @@ def _scan_kernel(
     # counted. An atomic read gives all threads of the program the same number.
     if tl.atomic_add(count_ptr, 0) <= capacity:
         rows = top + tl.arange(0, BLOCK_ROWS)
-        low_rows = tl.load(low_ptr + rows)
-        high_rows = tl.load(high_ptr + rows)
-        ends = tl.load(ends_ptr + rows)
+        screen_rows = tl.load(screen_ptr + rows)
+        widest = tl.maximum(
+            tl.load(widths_ptr + top // BLOCK_COLS), tl.load(widths_ptr + top // BLOCK_COLS + 1)
+        )
         inner = tl.arange(0, DEPTH_STEP)
         row_ptrs = rows_ptr + rows.to(tl.int64)[:, None] * DEPTH + inner[None, :]
         if DEPTH == DEPTH_STEP:
@@ -234,20 +249,24 @@ def _scan_kernel(
                 products = tl.zeros((BLOCK_ROWS, BLOCK_COLS), dtype=tl.float32)
                 for k in range(0, DEPTH, DEPTH_STEP):
                     products = tl.dot(tl.load(row_ptrs + k), tl.load(col_ptrs + k), products)
-            low_cols = tl.load(low_ptr + cols)
-            high_cols = tl.load(high_ptr + cols)
-            least = tl.minimum(
-                low_rows[:, None] + high_cols[None, :], high_rows[:, None] + low_cols[None, :]
-            )
-            if tl.max(tl.max(products - least, axis=1), axis=0) >= 0:
-                near = (products >= least) & (cols[None, :] >= ends[:, None])
+            width = tl.maximum(widest, tl.load(widths_ptr + (left + start) // BLOCK_COLS))
+            most = tl.max(products - tl.load(screen_ptr + cols)[None, :], axis=1)
+            if tl.max(most + (width - screen_rows), axis=0) >= 0:
+                low_rows, high_rows = tl.load(low_ptr + rows), tl.load(high_ptr + rows)
+                low_cols, high_cols = tl.load(low_ptr + cols), tl.load(high_ptr + cols)
+                least = tl.minimum(
+                    low_rows[:, None] + high_cols[None, :], high_rows[:, None] + low_cols[None, :]
+                )
+                near = (products >= least) & (cols[None, :] >= tl.load(ends_ptr + rows)[:, None])
                 hits = near.to(tl.int32)
                 per_row = tl.sum(hits, axis=1)
-                place = tl.cumsum(hits, axis=1) - hits
-                place += (tl.cumsum(per_row, axis=0) - per_row)[:, None]
-                place += tl.atomic_add(count_ptr, tl.sum(per_row, axis=0).to(tl.int64))
-                keys = (rows.to(tl.int64)[:, None] << 32) | cols.to(tl.int64)[None, :]
-                tl.store(found_ptr + place, keys, mask=near & (place < capacity))
+                n_hits = tl.sum(per_row, axis=0)
+                if n_hits > 0:
+                    place = tl.cumsum(hits, axis=1) - hits
+                    place += (tl.cumsum(per_row, axis=0) - per_row)[:, None]
+                    place += tl.atomic_add(count_ptr, n_hits.to(tl.int64))
+                    keys = (rows.to(tl.int64)[:, None] << 32) | cols.to(tl.int64)[None, :]
+                    tl.store(found_ptr + place, keys, mask=near & (place < capacity))
 
 
 def _settle(Z: Tensor, radius2: Tensor, order: Tensor, candidates: Tensor) -> tuple[Tensor, Tensor]:
@@ -258,6 +277,13 @@ def _settle(Z: Tensor, radius2: Tensor, order: Tensor, candidates: Tensor) -> tu
     forward, backward = sqdist < radius2[first], sqdist < radius2[second]
     keys = torch.cat([(first * n + second)[forward], (second * n + first)[backward]])
     return keys, torch.cat([sqdist[forward], sqdist[backward]])
+
+
+def _padded(values: Tensor, n: int, filler: float = math.inf) -> Tensor:
+    """Return values in float32, followed by the filler up to length n."""
+    out = torch.full((n,), filler, device=values.device)
+    out[: len(values)] = values
+    return out
 
 
 def padded_depth(n_features: int) -> int:

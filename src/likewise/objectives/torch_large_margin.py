@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,6 +20,7 @@ from likewise._numerics.torch_products import (
     tensor_standard_deviations,
 )
 from likewise._runtime.arrays import Array, IndexArray
+from likewise._runtime.kernel_check import has_kernels
 from likewise._runtime.tensors import Tensor, tensor_like, to_numpy
 from likewise.objectives.large_margin import (
     LargeMarginBound,
@@ -154,14 +156,41 @@ class TorchLargeMargin:
     def loss(self, targets: Tensor, impostors: Tensor, *, pull: float | None = None) -> PairLoss:
         """Return the loss for squared distances of the pairs; `pull` replaces ``1 - push``."""
         pull = 1 - self.push if pull is None else pull
+        compute = self.losses_by_kernel if self._has_kernel(targets.device) else self.losses
+        losses, of_targets, of_impostors = compute(targets, impostors, pull)
+        return PairLoss(float(losses.sum()), of_targets, of_impostors)
+
+    def _has_kernel(self, device: Any) -> bool:
+        if not has_kernels(device):
+            return False
+        from likewise.objectives import triton_hinges
+
+        width = self._places[1]
+        return width <= triton_hinges.MAX_TARGETS and triton_hinges.CHECK.passes(device, width)
+
+    def losses_by_kernel(
+        self, targets: Tensor, impostors: Tensor, pull: float
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Do what `losses` does, by a kernel of Triton."""
+        from likewise.objectives import triton_hinges
+
+        starts = self.targets.indptr, self.impostors.indptr
+        return triton_hinges.group_losses(
+            targets, starts[0], impostors, starts[1], self.weights, self._places[1],
+            pull, self.push, self.margin, self.smoothing,
+        )  # fmt: skip
+
+    def losses(
+        self, targets: Tensor, impostors: Tensor, pull: float
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the loss of each group, and its derivatives in the distances of its pairs."""
         hinges, target_derivatives, impostor_derivatives = self._hinges(targets, impostors)
-        target_weights = self.weights[self.targets.groups]
-        impostor_weights = self.weights[self.impostors.groups]
-        value = pull * float(target_weights @ targets) + self.push * float(self.weights @ hinges)
-        return PairLoss(
-            value,
-            target_weights * (pull + self.push * target_derivatives),
-            impostor_weights * (-self.push * impostor_derivatives),
+        groups = self.targets.groups
+        pulls = sum_segments(targets[:, None], self.targets.indptr)[:, 0]
+        return (
+            self.weights * (pull * pulls + self.push * hinges),
+            self.weights[groups] * (pull + self.push * target_derivatives),
+            self.weights[self.impostors.groups] * (-self.push * impostor_derivatives),
         )
 
     def _hinges(self, targets: Tensor, impostors: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -36,10 +36,13 @@ class TorchSoftmaxNeighbours:
         Centred samples, sorted by class; `of` makes them.
     classes : int64 tensor of shape (n_samples,)
         The class of each sample.
+    single : bool
+        Whether products may be those of single precision: the given rows were.
     """
 
     X: Tensor
     classes: Tensor
+    single: bool = False
 
     @classmethod
     def of(cls, X: Tensor, codes: IndexArray, *, scale: float = 1.0) -> Self:
@@ -55,7 +58,8 @@ class TorchSoftmaxNeighbours:
         order = tensor_like(np.argsort(codes, kind="stable"), X, torch.int64)
         samples = X.double() - X.mean(dim=0, dtype=torch.float64)
         samples /= scale
-        return cls(samples[order], tensor_like(codes, X, torch.int64)[order])
+        single = X.dtype == torch.float32
+        return cls(samples[order], tensor_like(codes, X, torch.int64)[order], single)
 
     @property
     def n_samples(self) -> int:
@@ -82,36 +86,56 @@ class TorchSoftmaxNeighbours:
         probability : array of shape (n_anchors,)
         gradient : array of the shape of L
         """
-        # With w_ij = p_ij ([y_i = y_j] - p_i), the gradient is
-        # 2 Σ_j (c_j z_j - Σ_i w_ij z_i) x_jᵀ - 2 Σ_i (Σ_j w_ij z_j) x_iᵀ, with c_j = Σ_i w_ij.
+        # With w_ij = p_ij ([y_i = y_j] - p_i), which sum to 0 over j, the gradient is
+        # 2 Σ_j (Σ_i w_ij (z_j - z_i)) x_jᵀ - 2 Σ_i (Σ_j w_ij z_j) x_iᵀ.
         Z = map_tensor(self.X, L)
+        if anchors is None:
+            probability, product = self._fastest_sums(Z)
+            gradient = product_over_tensor_rows(product, self.X)
+        else:
+            chosen = tensor_like(anchors, Z, torch.int64)
+            probability, of_samples, of_anchors = self._sums_over(Z, chosen)
+            gradient = product_over_tensor_rows(of_samples, self.X)
+            gradient += product_over_tensor_rows(of_anchors, self.X[chosen])
+        return np.asarray(to_numpy(probability)), 2 * gradient
+
+    def _fastest_sums(self, Z: Tensor) -> tuple[Tensor, Tensor]:
+        """Return what `sums_in_tiles` does, by kernels of Triton where they are accurate enough."""
+        if self.single and has_kernels(Z.device):
+            from likewise.objectives import triton_neighbours
+
+            if triton_neighbours.fits(Z) and triton_neighbours.CHECK.passes(
+                Z.device, *triton_neighbours.depths(Z.shape[1])
+            ):
+                return triton_neighbours.probability_and_product(Z, self.classes)
+        return self.sums_in_tiles(Z)
+
+    def sums_in_tiles(self, Z: Tensor) -> tuple[Tensor, Tensor]:
+        """Return ``p_i`` and the rows ``Σ_j (w_ij + w_ji)(z_i - z_j)`` for mapped samples z."""
+        everything = torch.arange(len(Z), device=Z.device)
+        probability, of_samples, of_anchors = self._sums_over(Z, everything)
+        return probability, of_samples.add_(of_anchors)
+
+    def _sums_over(self, Z: Tensor, anchors: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return ``p_i`` of anchors, the rows ``Σ_i w_ij (z_j - z_i)`` and ``-Σ_j w_ij z_j``."""
         sqnorms = Z.square().sum(dim=1)
-        n_samples = len(Z)
-        chosen = (
-            torch.arange(n_samples, device=Z.device)
-            if anchors is None
-            else tensor_like(anchors, Z, torch.int64)
-        )
-        # A last column of ones: the product with it is c_j.
+        # A last column of ones: the product with it is Σ_i w_ij.
         extended = torch.cat([Z, torch.ones_like(Z[:, :1])], dim=1)
         sums = torch.zeros_like(extended)
-        by_anchor = torch.empty((len(chosen), Z.shape[1]), dtype=Z.dtype, device=Z.device)
-        probability = torch.empty(len(chosen), dtype=Z.dtype, device=Z.device)
+        of_anchors = torch.empty((len(anchors), Z.shape[1]), dtype=Z.dtype, device=Z.device)
+        probability = torch.empty(len(anchors), dtype=Z.dtype, device=Z.device)
         weigh = _fastest_softmax(Z)
-        n_rows = max(1, tile_elements(Z.device) // (_TILE_COPIES * n_samples))
-        for start in range(0, len(chosen), n_rows):
+        n_rows = max(1, tile_elements(Z.device) // (_TILE_COPIES * len(Z)))
+        for start in range(0, len(anchors), n_rows):
             part = slice(start, start + n_rows)
-            rows = chosen[part]
+            rows = anchors[part]
             products = Z[rows] @ Z.T
             weights, probability[part] = weigh(products, sqnorms, rows, self.classes)
             del products
             sums.addmm_(weights.T, extended[rows])
-            by_anchor[part] = weights @ Z
+            of_anchors[part] = -(weights @ Z)
             del weights
-        of_samples = sums[:, -1:] * Z - sums[:, :-1]
-        gradient = product_over_tensor_rows(of_samples, self.X)
-        gradient -= product_over_tensor_rows(by_anchor, self.X[chosen])
-        return np.asarray(to_numpy(probability)), 2 * gradient
+        return probability, sums[:, -1:] * Z - sums[:, :-1], of_anchors
 
 
 def softmax_weights(
