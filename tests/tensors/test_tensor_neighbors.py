@@ -78,6 +78,23 @@ def test_an_infinite_radius_finds_all_other_classes():
     assert all(labels[a] != labels[b] for a, b in zip(rows, cols, strict=True))
 
 
+@pytest.mark.usefixtures("tiles")
+def test_only_rows_of_one_class_ask():
+    random = np.random.default_rng(4)
+    X, labels = random.normal(size=(300, 3)), random.integers(0, 3, size=300)
+    radii = np.where(labels == 1, 1.5, 0.0)
+    expected = neighbors.within_radius_of_other_class(X, labels, radii)
+    found = neighbors.within_radius_of_other_class(torch.from_numpy(X), labels, radii)
+    assert len(expected[0]) > 1000
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(ours.numpy(), theirs)
+
+
+def test_one_class_has_no_pairs():
+    found = neighbors.within_radius_of_other_class(torch.zeros(6, 2), np.ones(6, int), 1.0)
+    assert [len(part) for part in found] == [0, 0, 0]
+
+
 def test_products_of_reduced_precision_are_not_used():
     random = np.random.default_rng(2)
     X = torch.from_numpy(random.normal(size=(200, 30)).astype(np.float32))

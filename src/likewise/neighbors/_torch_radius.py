@@ -63,21 +63,27 @@ def within_radius_of_other_class(
     lowest = (halves - radii * ((1 + slack) / 2) - 2.0**-100).to(precise)
     halves, centred = halves.to(precise), centred.to(precise)
     asking = torch.nonzero(radius2 > 0)[:, 0]
+    others = _rows_of_other_classes(labels, asking)
+    if not len(others):
+        asking = asking[:0]
+    points = (centred, halves, labels)
+    if len(others) < n:
+        points = (centred[others], halves[others], labels[others])
     tile = tile_elements(Z.device)
-    n_rows = max(1, min(_ROWS_PER_TILE, tile // max(1, min(n, tile))))
+    n_rows = max(1, min(_ROWS_PER_TILE, tile // max(1, min(len(others), tile))))
     n_cols = max(1, tile // n_rows)
     found: list[tuple[Tensor, Tensor, Tensor]] = []
     for first in range(0, len(asking), n_rows):
         rows = asking[first : first + n_rows]
         parts = []
-        for left in range(0, n, n_cols):
-            columns = slice(left, left + n_cols)
-            products = centred[rows] @ centred[columns].T
-            near = products >= lowest[rows, None] + halves[columns]
-            near &= labels[rows, None] != labels[columns]
+        for left in range(0, len(others), n_cols):
+            there, halves_there, labels_there = (part[left : left + n_cols] for part in points)
+            products = centred[rows] @ there.T
+            near = products >= lowest[rows, None] + halves_there
+            near &= labels[rows, None] != labels_there
             local, cols = torch.nonzero(near, as_tuple=True)
             del products, near
-            pairs = rows[local], cols + left
+            pairs = rows[local], others[cols + left]
             sqdist = tensor_pair_sqdist(Z, *pairs)
             inside = sqdist < radius2[pairs[0]]
             parts.append((pairs[0][inside], pairs[1][inside], sqdist[inside]))
@@ -92,6 +98,14 @@ def within_radius_of_other_class(
         return nothing, nothing, torch.empty(0, dtype=torch.float64, device=Z.device)
     all_rows, all_cols, all_sqdist = (torch.cat(part) for part in zip(*found, strict=True))
     return all_rows, all_cols, all_sqdist
+
+
+def _rows_of_other_classes(labels: Tensor, asking: Tensor) -> Tensor:
+    """Return the rows that may be found: all, or those of other classes if one class asks."""
+    asked = labels[asking]
+    if len(asking) and bool((asked == asked[0]).all()):
+        return torch.nonzero(labels != asked[0])[:, 0]
+    return torch.arange(len(labels), device=labels.device)
 
 
 def checked(Z: Tensor, labels: Any, radius2: Any) -> tuple[Tensor, Tensor]:

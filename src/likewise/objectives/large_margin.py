@@ -355,12 +355,17 @@ class LargeMarginBound:
         self, objective: LargeMargin, targets: FloatArray, impostors: FloatArray
     ) -> tuple[float, Array]:
         """Return ``margin Σλ`` and Q."""
-        if self.penalty is None and self._null_space.shape[1]:
+        if self.penalty is None and self.has_null_space:
             pairs = objective.impostors
             kept = self.in_pull_range(pairs.rows, pairs.cols)
             objective, impostors = replace(objective, impostors=pairs.select(kept)), impostors[kept]
         push = objective.loss(targets, impostors, pull=0.0)
         return -objective.margin * float(push.impostors.sum()), objective.gradient_in_matrix(push)
+
+    @property
+    def has_null_space(self) -> bool:
+        """Whether there are directions without pull."""
+        return bool(self._null_space.shape[1])
 
     def min_eigenvalue(self, Q: Array) -> float:
         """Return the smallest generalised eigenvalue of Q relative to P, in the range of P."""
@@ -383,7 +388,7 @@ class LargeMarginBound:
         The other impostors can be pushed away at no cost and contribute nothing to the bound. If
         they were kept, P + sQ would be indefinite in the null space of P for every s > 0.
         """
-        if not self._null_space.shape[1]:
+        if not self.has_null_space:
             return np.ones(len(rows), dtype=bool)
         sqdist = self._pair_sqdist(self._null_coordinates, rows, cols)
         inside: BoolArray = sqdist <= self._null_tolerance

@@ -14,7 +14,8 @@ The path of `LMNN.fit` to the optimum, file by file:
 
 ``early_stopping.py``, ``memory.py`` and the kernel are optional or guard the fit;
 ``matrix_problem.py`` and ``projected_subgradient.py`` are the solver of the paper; and
-``multi_metric.py``, its objective and ``local_metrics.py`` are the multi-metric learner.
+``multi_metric.py``, its problem and objective, and ``local_metrics.py`` are the multi-metric
+learner. Files whose names begin with ``torch_`` do the same on tensors.
 """
 
 from likewise.batch.lmnn.estimator import LMNN

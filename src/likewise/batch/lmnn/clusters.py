@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from likewise._runtime.arrays import Array, IndexArray
+from likewise._runtime.tensors import to_numpy
 from likewise._runtime.threads import openmp_threads
 from likewise._runtime.validation import encode_labels
 
@@ -22,6 +23,7 @@ def assign_clusters(
     """
     if isinstance(clusters, str):
         return codes
+    clusters = to_numpy(clusters)
     if np.ndim(clusters):
         given = np.asarray(clusters)
         if given.shape != (len(X),):

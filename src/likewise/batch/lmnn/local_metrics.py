@@ -12,6 +12,7 @@ from likewise import _loops
 from likewise._numerics.centring import centred, robust_centre
 from likewise._numerics.products import map_rows
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
+from likewise._runtime.tensors import is_tensor
 from likewise._runtime.threads import run_blocks
 from likewise.constraints._from_labels import nearest_of_own_class
 from likewise.neighbors import nearest
@@ -45,9 +46,16 @@ class LocalMetrics:
     n_jobs: int | None
 
     def nearest(self, X: Array, n_neighbors: int) -> tuple[FloatArray, IndexArray]:
-        """Return the squared distances and row numbers of the nearest rows of all clusters."""
+        """Return the squared distances and row numbers of the nearest rows of all clusters.
+
+        Of a tensor X both are tensors on its device.
+        """
+        if is_tensor(X):
+            from likewise.batch.lmnn import torch_local_metrics
+
+            return torch_local_metrics.nearest(self, X, n_neighbors)
         sqdist_parts, index_parts = [], []
-        queries, rows = centred(X, self._centre), centred(self.rows, self._centre)
+        queries, rows = centred(X, self.centre), centred(self.rows, self.centre)
         for cluster, L in enumerate(self.components):
             members = np.flatnonzero(self.clusters == cluster)
             if len(members):
@@ -92,7 +100,7 @@ class LocalMetrics:
         energies = np.empty((len(X), len(class_start) - 1))
 
         def block(start: int, stop: int) -> None:
-            queries, chosen = centred(X[start:stop], self._centre), targets[start:stop]
+            queries, chosen = centred(X[start:stop], self.centre), targets[start:stop]
             to_rows = np.empty((len(queries), len(self.rows)))
             for metric in metrics:
                 to_rows[:, metric.members] = metric.to_members.to(queries @ metric.L.T)
@@ -132,7 +140,7 @@ class LocalMetrics:
         pairs = nearest_of_own_class(self.rows, self.codes, n_neighbors, n_jobs=self.n_jobs)
         anchors, targets = np.ascontiguousarray(pairs.T)
         metrics, to_targets = [], np.empty(len(targets))
-        rows = centred(self.rows.astype(np.float64), self._centre)
+        rows = centred(self.rows.astype(np.float64), self.centre)
         for cluster, L in enumerate(self.components.astype(np.float64)):
             Z = map_rows(rows, L, self.n_jobs)
             part = np.flatnonzero(self.clusters[targets] == cluster)
@@ -145,7 +153,7 @@ class LocalMetrics:
         return metrics, values_by_row(pairs, to_targets, (len(self.rows), n_neighbors))
 
     @cached_property
-    def _centre(self) -> Array:
+    def centre(self) -> Array:
         """A centre of the rows: products of centred rows keep the precision of differences."""
         return robust_centre(self.rows)
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.row_numbers import check_weights
-from likewise._runtime.tensors import as_given
+from likewise._runtime.tensors import as_given, device_memory_errors, numpy_dtype, to_numpy
 from likewise._runtime.threads import single_threaded_blas
 from likewise._runtime.validation import (
     Rule,
@@ -32,16 +32,14 @@ from likewise.batch._initialisation import initial_components
 from likewise.batch.lmnn.clusters import assign_clusters
 from likewise.batch.lmnn.early_stopping import ValidationSet, split_validation
 from likewise.batch.lmnn.estimator import LMNN
-from likewise.batch.lmnn.impostors import ClusteredImpostorSearch
 from likewise.batch.lmnn.local_metrics import LocalMetrics
 from likewise.batch.lmnn.memory import require_memory_for_lmnn
-from likewise.batch.lmnn.multi_metric_objective import MultiMetricLargeMargin
-from likewise.batch.lmnn.preconditioning import CentredData, Preconditioner
+from likewise.batch.lmnn.multi_metric_problem import objective_and_search
+from likewise.batch.lmnn.preconditioning import Preconditioner, centred_data
 from likewise.batch.lmnn.problem import LMNNProblem, penalty_towards
 from likewise.batch.lmnn.targets import LabelSupervision
 from likewise.batch.lmnn.working_set import working_set_lbfgs
 from likewise.metric import canonical_form
-from likewise.objectives import GroupedPairs
 
 
 class MultiMetricLMNN(NeighborVoter):
@@ -184,13 +182,14 @@ class MultiMetricLMNN(NeighborVoter):
         MultiMetricLMNN
             The fitted classifier.
         """
-        X, codes, classes = check_labelled(self, X, y)
+        X, codes, classes = check_labelled(self, X, y, tensors=True)
         self._wanted(self.n_neighbors, len(X))
         weights = check_weights(anchor_weight, "anchor_weight", len(X))
         train, held_out = split_validation(
             codes, weights, self.validation_fraction, self.random_state
         )
-        clusters = assign_clusters(self.clusters, X, codes, self.random_state)
+        rows = to_numpy(X)  # of the fitted model
+        clusters = assign_clusters(self.clusters, rows, codes, self.random_state)
         n_clusters = int(clusters.max()) + 1
         require_memory_for_lmnn("MultiMetricLMNN", X, X.shape[1], n_metrics=n_clusters)
         single = LMNN(
@@ -203,12 +202,12 @@ class MultiMetricLMNN(NeighborVoter):
             tol=self.tol,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
-        ).fit(X[train], classes[codes[train]], anchor_weight=weights[train])
+        ).fit(X[train] if len(held_out) else X, classes[codes[train]], anchor_weight=weights[train])
         attributes = {
             "classes_": classes,
             "clusters_": clusters,
             "scale_": single.scale_,
-            "_rows": X,
+            "_rows": rows,
             "_codes": codes,
             # Parameters may be set between fitting and predicting.
             "_n_targets": self.n_neighbors,
@@ -218,9 +217,9 @@ class MultiMetricLMNN(NeighborVoter):
         if single._interrupted:
             L = self._keep_single(single, n_clusters)
         else:
-            L = self._learn_jointly(attributes, weights, train, held_out, single)
+            L = self._learn_jointly(X, attributes, weights, train, held_out, single)
         # A cluster whose rows are all held out keeps the single metric.
-        self.components_ = np.stack([canonical_form(one) for one in L]).astype(X.dtype)
+        self.components_ = np.stack([canonical_form(one) for one in L]).astype(rows.dtype)
         self.__dict__.update(attributes)
         return self
 
@@ -235,6 +234,7 @@ class MultiMetricLMNN(NeighborVoter):
 
     def _learn_jointly(
         self,
+        X: Array,
         attributes: dict[str, Any],
         weights: FloatArray,
         train: IndexArray,
@@ -243,40 +243,26 @@ class MultiMetricLMNN(NeighborVoter):
     ) -> Array:
         """Minimise over all metrics, starting at the single one, and return the L of each.
 
-        `attributes` are those of the fitted model, without its `components_`.
+        X is a tensor where the fit runs on a device. `attributes` are those of the fitted model,
+        without its `components_`.
         """
-        X, codes, clusters = attributes["_rows"], attributes["_codes"], attributes["clusters_"]
+        codes, clusters, dtype = attributes["_codes"], attributes["clusters_"], numpy_dtype(X)
         train_codes, train_clusters = codes[train], clusters[train]
-        data = CentredData.from_rows(X[train]).with_scale(single.scale_)
-        supervision = LabelSupervision(
-            train_codes,
-            weights[train],
-            None,
-            self.n_neighbors,
-            self.margin,
-            self.n_jobs,
-        )
+        train_rows = X[train] if len(held_out) else X
+        data = centred_data(train_rows).with_scale(single.scale_)
+        options = (self.n_neighbors, self.margin, self.n_jobs)
+        supervision = LabelSupervision(train_codes, weights[train], None, *options)
         initial = initial_components(
             "MultiMetricLMNN", "pca", None, data.X, None, n_jobs=self.n_jobs
         )
-        targets, train_weights, _ = supervision.select_targets(data.transform(initial, self.n_jobs))
-        objective = MultiMetricLargeMargin(
-            data.X,
-            targets,
-            GroupedPairs.empty(len(train)),
-            train_weights,
-            self.push,
-            self.margin,
-            n_jobs=self.n_jobs,
-            clusters=train_clusters,
-            n_clusters=int(clusters.max()) + 1,
-        )
-        search = ClusteredImpostorSearch(
-            train_clusters, train_codes, targets, train_weights > 0, self.margin, self.n_jobs
+        selection = supervision.select_targets(data.transform(initial, self.n_jobs))
+        n_clusters = int(clusters.max()) + 1
+        objective, search = objective_and_search(
+            data.X, supervision, selection, train_clusters, n_clusters, self.push
         )
         single_L = single.components_.astype(np.float64) / single.scale_
-        sizes = np.maximum(np.bincount(train_clusters, minlength=objective.n_clusters), 1)
-        strengths = self.regularization * train_weights.sum() * sizes / len(train)
+        sizes = np.maximum(np.bincount(train_clusters, minlength=n_clusters), 1)
+        strengths = self.regularization * weights[train].sum() * sizes / len(train)
         penalty = penalty_towards(single_L, strengths)
         precondition = Preconditioner.identity if penalty else Preconditioner.from_pull
         preconditioner = precondition(objective)
@@ -289,15 +275,16 @@ class MultiMetricLMNN(NeighborVoter):
 
         def validation_error(x: Array) -> float:
             metrics = LocalMetrics(
-                X[train], train_codes, train_clusters, components(x), self.n_jobs
+                train_rows, train_codes, train_clusters, components(x), self.n_jobs
             )
-            return validation.error_rate(metrics.nearest(validation.X, self.n_neighbors)[1])
+            _, index = metrics.nearest(validation.X, self.n_neighbors)
+            return validation.error_rate(to_numpy(index))
 
         found = self._solve(
             working_set_lbfgs,
             LMNNProblem(replace(objective, X=preconditioner.X), search, penalty),
-            np.stack([start] * objective.n_clusters),
-            fitted=lambda x: {**attributes, "components_": components(x).astype(X.dtype)},
+            np.stack([start] * n_clusters),
+            fitted=lambda x: {**attributes, "components_": components(x).astype(dtype)},
             tol=self.tol,
             margin=self.margin,
             validation_error=validation_error if len(held_out) else None,
@@ -322,10 +309,12 @@ class MultiMetricLMNN(NeighborVoter):
             on the same device if X is a tensor.
         """
         check_is_fitted(self)
-        given, X = X, check_rows(self, X, reset=False)
+        given, X = X, check_rows(self, X, reset=False, tensors=True)
         n_neighbors = self._wanted(n_neighbors, len(self._rows))
-        sqdist, index = self._metrics().nearest(X, n_neighbors)
-        return as_given(np.sqrt(sqdist).astype(X.dtype), given), as_given(index, given)
+        with device_memory_errors(type(self).__name__):
+            squares, index = self._metrics().nearest(X, n_neighbors)
+        distances = np.sqrt(to_numpy(squares)).astype(numpy_dtype(X))
+        return as_given(distances, given), as_given(index, given)
 
     def distances_to(self, X: TableLike, index: ArrayLike) -> Array:
         """Return the distances to chosen training rows, such as what another search has found.

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from likewise import _loops
 from likewise._numerics.products import gradient_in_components, map_rows
-from likewise._runtime.arrays import Array, FloatArray, IndexArray
+from likewise._runtime.arrays import Array, BoolArray, FloatArray, IndexArray
 from likewise.objectives.large_margin import (
     DualBound,
     GroupedPairs,
@@ -84,6 +84,16 @@ class MultiMetricLargeMargin(LargeMargin):
         targets = np.repeat(self.weights, np.diff(self.targets.indptr)) * (1 - self.push)
         return self.gradients_in_matrices(PairLoss(0.0, targets, np.zeros(len(self.impostors))))
 
+    def impostors_where(
+        self, test: Callable[[int, IndexArray, IndexArray], BoolArray]
+    ) -> BoolArray:
+        """Return the result of a test of the rows and columns of each cluster's impostors."""
+        pairs = self.impostors
+        mask = np.empty(len(pairs), dtype=bool)
+        for cluster, part in self.split_by_cluster(pairs.cols):
+            mask[part] = test(cluster, pairs.rows[part], pairs.cols[part])
+        return mask
+
     def _gradient(self, view: _ClusterView, Z: Array, loss: PairLoss) -> Array:
         """Return the gradient in the L that transforms the rows of `view` to Z."""
         parts = (
@@ -153,15 +163,13 @@ class MultiMetricLargeMarginBound:
 
     Parameters
     ----------
-    objective : MultiMetricLargeMargin
+    objective : MultiMetricLargeMargin or TorchMultiMetricLargeMargin
         Data, targets and weights.
     penalty : QuadraticPenalty or None
         What is added to the objective, for all metrics.
     """
 
-    def __init__(
-        self, objective: MultiMetricLargeMargin, penalty: QuadraticPenalty | None = None
-    ) -> None:
+    def __init__(self, objective: Any, penalty: QuadraticPenalty | None = None) -> None:
         self._pulls = objective.pull_gradients()
         self._bounds = [LargeMarginBound(objective, pull) for pull in self._pulls]
         self._penalty = penalty
@@ -198,12 +206,12 @@ class MultiMetricLargeMarginBound:
         self, objective: MultiMetricLargeMargin, targets: FloatArray, impostors: FloatArray
     ) -> tuple[float, Array]:
         """Return ``margin Σλ`` and the Q of every cluster."""
-        if self._penalty is None:
-            pairs = objective.impostors
-            kept = np.empty(len(pairs), dtype=bool)
-            for cluster, part in objective.split_by_cluster(pairs.cols):
-                kept[part] = self._bounds[cluster].in_pull_range(pairs.rows[part], pairs.cols[part])
-            objective, impostors = replace(objective, impostors=pairs.select(kept)), impostors[kept]
+        if self._penalty is None and any(bound.has_null_space for bound in self._bounds):
+            kept = objective.impostors_where(
+                lambda cluster, *pairs: self._bounds[cluster].in_pull_range(*pairs)
+            )
+            pairs = objective.impostors.select(kept)
+            objective, impostors = replace(objective, impostors=pairs), impostors[kept]
         push = objective.loss(targets, impostors, pull=0.0)
         dual_value = -objective.margin * float(push.impostors.sum())
         return dual_value, objective.gradients_in_matrices(push)

@@ -113,11 +113,16 @@ class TensorImpostorSearch(ImpostorLimit):
         sqradius = (self.margin + farthest) * (1 + slack)
         sqradius = torch.where(self._asking, sqradius, 0.0)
         with self.said_for_pairs():
-            rows, cols, sqdist = neighbors.within_radius_of_other_class(
-                Z, self.codes, sqradius, max_pairs=self.max_pairs
-            )
+            rows, cols, sqdist = self._search(Z, sqradius)
         self.accept(len(rows))
         return TensorPairs.from_sorted(rows, len(self.codes), rows, cols), sqdist
+
+    def _search(self, Z: Tensor, sqradius: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return pairs of different classes within the radius of the first row, sorted."""
+        found: tuple[Tensor, Tensor, Tensor] = neighbors.within_radius_of_other_class(
+            Z, self.codes, sqradius, max_pairs=self.max_pairs
+        )
+        return found
 
 
 def tensor_targets(pairs: IndexArray, n_groups: int, Z: Tensor) -> TensorPairs:
