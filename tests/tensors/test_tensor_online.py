@@ -321,3 +321,11 @@ def test_projection_and_components_of_tensors(lowest):
     assert type(components) is np.ndarray
     np.testing.assert_allclose(components.T @ components, metric.nearest_psd(M), atol=1e-13)
     assert not metric.nearest_psd(torch.zeros(3, 3)).any()
+
+
+def test_flags_of_pairs_may_be_a_tensor_that_numpy_cannot_read():
+    """As those on a GPU, which tests do without, are."""
+    X, _, pairs, same = data(4)
+    flags = torch.where(torch.from_numpy(same), 1, -1).bfloat16()
+    found = lw.PAMetric().partial_fit_pairs(X, torch.from_numpy(pairs), flags)
+    assert_same_model(found, lw.PAMetric().partial_fit_pairs(X, pairs, same))
