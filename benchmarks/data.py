@@ -220,6 +220,7 @@ DATASETS: dict[str, tuple[int, Callable[[], Rows]]] = {
     },
     "clusters-100": (100, partial(clusters, 100, 100_000)),
     "clusters-128-1000000": (128, partial(clusters, 128, 1_000_000)),
+    **{f"clusters-{d}-20000": (d, partial(clusters, d, 20_000)) for d in (512, 1024, 2048)},
     "gaussians-128": (128, partial(gaussians, 128, 5_000)),
     "stream-16": (16, partial(stream, 16, 200_000)),
     "stream-64": (64, partial(stream, 64, 80_000)),

@@ -5,6 +5,9 @@ The goals are for an NVIDIA H200. Without a GPU a row says so.
 
 from __future__ import annotations
 
+import os
+import warnings
+
 import numpy as np
 from scipy.spatial.distance import cdist
 
@@ -13,9 +16,12 @@ from benchmarks.data import SMOKE_ROWS
 from benchmarks.lmnn import LMNNFit
 from benchmarks.nca import NCA
 from benchmarks.scale import ManyRows
+from likewise import PAMetric
+from likewise.constraints import random_pairs
 
 MEASURES = ("device_s", "device_mb")
 FACTS = ("cold_s", "peak_mb")
+ON_HOST = "likewise, on the host"
 CHECKED_ROWS = 200
 NEIGHBOURS = 10
 
@@ -88,6 +94,52 @@ class NCAOnGPU(NCA):
 
     def score(self, result, arrays, reference):
         return {**super().score(result, arrays, reference), **on_device(result)}
+
+
+@benchmark(
+    "gpu-online",
+    datasets=[f"clusters-{d}-20000/float32" for d in (512, 1024, 2048)],
+    repeats=3,
+    threads=os.cpu_count() or 1,
+    budget_s=900,
+)
+class OnlineOnGPU(Benchmark):
+    """Learn online from 20,000 pairs of 20,000 rows in one batch, on the device and on the host.
+
+    PA-I (-), from no model: the batch includes the scale of the stream, and the eigenvectors of M
+    for the warning at its end. On the host `device_s` is the time of the same call with arrays; its
+    products use one thread, whatever the number of cores. M must be that of the host.
+    """
+
+    psd = "end"
+    warm_below_s = 0.0
+    measures = MEASURES
+    facts = ("pairs_per_s", "active_share", *FACTS)
+    rivals = {
+        OURS: Rival("on_gpu:online"),
+        ON_HOST: Rival("on_gpu:online", options={"on_host": True}, ours=True),
+    }
+    targets = (Target("*", "device_s", times=1, against=ON_HOST),)
+
+    def prepare(self, X, y, seed):
+        pairs, same = random_pairs(y, len(X), random_state=seed)
+        return {"X": X, "pairs": pairs, "same": same, "psd": np.asarray(self.psd)}
+
+    def reference(self, arrays):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            model = PAMetric(psd=self.psd)
+            return model.partial_fit_pairs(arrays["X"], arrays["pairs"], arrays["same"])
+
+    def score(self, result, arrays, reference):
+        M = reference._state.dense()
+        error = np.abs(result["M"] - M).max() / np.abs(M).max()
+        if not error < 1e-8:
+            raise WrongAnswerError(f"M differs by {error:.1e} from that of the host")
+        n_pairs = len(arrays["pairs"])
+        rate = n_pairs / float(result["device_s"])
+        share = float(result["n_updates"]) / n_pairs
+        return {**on_device(result), "pairs_per_s": rate, "active_share": share}
 
 
 @benchmark(

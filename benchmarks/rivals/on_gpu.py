@@ -84,6 +84,27 @@ def nca(threads):
     return fit
 
 
+def online(threads, on_host=False):
+    """Learn from one batch of pairs, with any number of features on the device or `on_host`."""
+    import warnings
+
+    from likewise import PAMetric
+    from likewise.online import _device_batches
+
+    move, measure = device_tools(threads)
+    _device_batches.MIN_DEVICE_FEATURES = 1
+
+    def learn(data):
+        X = data["X"] if on_host else move(data["X"])[0]
+        pairs, same, psd = data["pairs"], data["same"], str(data["psd"])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            model, measured = measure(lambda: PAMetric(psd=psd).partial_fit_pairs(X, pairs, same))
+        return {"M": model._state.dense(), "n_updates": model.n_updates_, **measured}
+
+    return learn
+
+
 def radius_search(threads, plain=False):
     """Search with LMNN's first radii; `plain` never uses Triton for the search itself."""
     import torch

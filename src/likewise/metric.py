@@ -9,12 +9,14 @@ import scipy.sparse as sp
 from scipy.linalg import eigh, qr, svd
 
 from likewise._runtime.arrays import Array
-from likewise._runtime.tensors import is_tensor
+from likewise._runtime.tensors import Tensor, is_tensor, to_numpy
 from likewise._runtime.threads import single_threaded_blas
 
 
-def nearest_psd(matrix: Array) -> Array:
+def nearest_psd(matrix: Array | Tensor) -> Array:
     """Return the positive semi-definite matrix closest to a symmetric one (Frobenius norm).
+
+    A tensor is worked on where it is, and the result is a tensor.
 
     Examples
     --------
@@ -23,18 +25,33 @@ def nearest_psd(matrix: Array) -> Array:
     array([[2., 0.],
            [0., 0.]])
     """
-    symmetric = _symmetric(matrix)
+    symmetric: Array = _symmetric(matrix)
     if not symmetric.any() or _has_cholesky(symmetric):
         return symmetric  # a factorisation costs a thirtieth of the eigenvectors
     with single_threaded_blas():
-        values, vectors = eigh(symmetric)
+        values, vectors = _eigh(symmetric)
         if values[0] >= 0:
             return symmetric
         kept = values > 0
-        return _symmetric((vectors[:, kept] * values[kept]) @ vectors[:, kept].T)
+        positive: Array = _symmetric((vectors[:, kept] * values[kept]) @ vectors[:, kept].T)
+    return positive
 
 
-def _has_cholesky(symmetric: Array) -> bool:
+def _eigh(symmetric: Any) -> Any:
+    """Return eigenvalues in ascending order, and eigenvectors: tensors if the matrix is one."""
+    if not is_tensor(symmetric):
+        return eigh(symmetric)
+    import torch
+
+    return torch.linalg.eigh(symmetric)
+
+
+def _has_cholesky(symmetric: Any) -> bool:
+    if is_tensor(symmetric):
+        import torch
+
+        factor, info = torch.linalg.cholesky_ex(symmetric)
+        return bool((info == 0) & factor.isfinite().all())
     with single_threaded_blas():
         try:
             factor = np.linalg.cholesky(symmetric)
@@ -43,12 +60,12 @@ def _has_cholesky(symmetric: Array) -> bool:
     return bool(np.isfinite(factor).all())  # it lets NaN pass
 
 
-def canonical_components(matrix: Array, n_components: int | None = None) -> Array:
+def canonical_components(matrix: Array | Tensor, n_components: int | None = None) -> Array:
     """Return L with ``L.T @ L`` the nearest PSD matrix: rows are scaled eigenvectors.
 
     Eigenvalues descend, the entry of largest magnitude in each row is positive, and there are as
     many rows as features unless `n_components` asks for fewer. One matrix has one such L, which
-    makes two fitted metrics comparable.
+    makes two fitted metrics comparable. A tensor is decomposed where it is; L is an array.
 
     Examples
     --------
@@ -58,7 +75,7 @@ def canonical_components(matrix: Array, n_components: int | None = None) -> Arra
            [1., 0.]])
     """
     with single_threaded_blas():
-        values, vectors = eigh(_symmetric(matrix))
+        values, vectors = map(to_numpy, _eigh(_symmetric(matrix)))
     roots = np.sqrt(np.maximum(values[::-1], 0))
     components = roots[:, None] * vectors.T[::-1]
     return np.ascontiguousarray(with_positive_peaks(components)[:n_components])
@@ -125,7 +142,7 @@ def _or_one(largest: Array) -> Array:
     return np.where(largest > 0, largest, 1).astype(largest.dtype)
 
 
-def _symmetric(matrix: Array) -> Array:
+def _symmetric(matrix: Any) -> Any:
     return (matrix + matrix.T) / 2
 
 

@@ -5,6 +5,8 @@ import os
 
 import pytest
 
+from likewise._runtime import tensors
+
 if importlib.util.find_spec("torch") is not None and importlib.util.find_spec("triton") is not None:
     import torch
 
@@ -20,3 +22,10 @@ def _one_thread():
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture
+def device_is_set(monkeypatch):
+    """Stand in for a GPU: a device that is set, and is the CPU."""
+    monkeypatch.setattr(tensors, "configured_device", lambda: "cpu:0")
+    monkeypatch.setattr(tensors, "_require_cuda", lambda torch, device: None)

@@ -23,13 +23,6 @@ def model():
     return lw.LMNN().fit(X, y)
 
 
-@pytest.fixture
-def device_is_set(monkeypatch):
-    """Stand in for a GPU: a device that is set, and is the CPU."""
-    monkeypatch.setattr(tensors, "configured_device", lambda: "cpu:0")
-    monkeypatch.setattr(tensors, "_require_cuda", lambda torch, device: None)
-
-
 def test_transform_and_pair_distance_return_tensors(model):
     mapped, distances = model.transform(T), model.pair_distance(T[:50], T[50:100])
     for found, expected in (

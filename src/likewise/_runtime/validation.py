@@ -164,7 +164,9 @@ def check_rows(
     check_table(X, name)
     _warn_of_gradient(X, name)
     if tensors and is_tensor(X) and (there := on_device(X, name)) is not None:
-        return _check_tensor(estimator, there, reset=reset, name=name, min_rows=min_rows)
+        return _check_tensor(
+            estimator, there, reset=reset, name=name, min_rows=min_rows, finite=finite
+        )
     X = to_numpy(X)
     with _argument_named(name):
         checked = validate_data(
@@ -186,7 +188,9 @@ def check_rows(
     return checked
 
 
-def _check_tensor(estimator: Any, X: Any, *, reset: bool, name: str, min_rows: int = 1) -> Any:
+def _check_tensor(
+    estimator: Any, X: Any, *, reset: bool, name: str, min_rows: int = 1, finite: bool = True
+) -> Any:
     """Return a tensor of rows that passed the checks of an array."""
     if X.is_complex():
         raise ValueError(
@@ -196,9 +200,9 @@ def _check_tensor(estimator: Any, X: Any, *, reset: bool, name: str, min_rows: i
     # scikit-learn's own checks, of a few rows of the same width: the values stay on the device.
     few = np.zeros((min(len(X), min_rows), X.shape[1]))
     validate_data(estimator, few, reset=reset, ensure_min_samples=min_rows)
-    if not bool(X.isfinite().all()):
+    if finite and not bool(X.isfinite().all()):
         check_finite(to_numpy(X), name)
-    if reset:
+    if finite and reset:
         check_magnitude(X, name)
     return X
 

@@ -7,6 +7,7 @@ from typing import TypeVar
 import numpy as np
 
 from likewise._runtime.arrays import Array
+from likewise._runtime.tensors import to_numpy
 from likewise._runtime.validation import warn_user
 from likewise.base.learner import Learner
 from likewise.base.metric_learner import MetricLearner
@@ -147,7 +148,7 @@ def _warn_of_decisions(
     if min(np.count_nonzero(same), np.count_nonzero(~same)) < _MIN_PAIRS:
         return
     distances = row_norms(metric._map_differences(X[index[:, 0]], X[index[:, 1]]))
-    predicted = distances <= threshold
+    predicted = to_numpy(distances) <= threshold
     found, wrong = float(predicted[same].mean()), float(predicted[~same].mean())
     if (1 - found + wrong) / 2 < chance:
         return

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from likewise import _files
 from likewise._runtime.arrays import FloatArray
 from likewise._runtime.invariants import require_array, require_count, require_number
+from likewise._runtime.tensors import Tensor
 from likewise._runtime.threads import single_threaded_blas
 from likewise.metric import canonical_components
 
@@ -34,8 +35,8 @@ class ComponentsCache:
             and self.components.dtype.name == dtype
         )
 
-    def store(self, n_updates: int, scale: float, matrix: FloatArray, dtype: str) -> None:
-        """Compute L from M of scaled differences."""
+    def store(self, n_updates: int, scale: float, matrix: FloatArray | Tensor, dtype: str) -> None:
+        """Compute L from M of scaled differences, where M is."""
         with single_threaded_blas():
             components = canonical_components(matrix) * scale
         self.components = components.astype(dtype)

@@ -3,7 +3,8 @@
 The path of a batch of pairs: `partial_fit_pairs` checks it, `_learn_pairs` copies the state and
 cuts the batch into chunks, `_update` computes the differences of a chunk, `learn_differences`
 (``_pair_state.py``) chooses a loop and counts, and `pair_steps` (``_loops/pairs/``) takes the
-steps, whose size is `StepRule.step`.
+steps, whose size is `StepRule.step`. If the samples are a tensor, so are the differences and M
+until the batch is learned (``_device_batches.py``), and ``_torch_steps.py`` takes the steps.
 """
 
 from __future__ import annotations
@@ -15,39 +16,35 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from likewise._loops import pair_sqdist
 from likewise._loops.pairs.types import StepRule
-from likewise._runtime.arrays import Array, BoolArray, FloatArray, IndexArray
+from likewise._runtime.arrays import Array, FloatArray, IndexArray
+from likewise._runtime.tensors import Tensor, device_memory_errors, numpy_dtype, to_numpy
 from likewise._runtime.threads import single_threaded_blas
 from likewise._runtime.validation import TableLike, check_labelled, check_rows
-from likewise.base import MetricLearner, OnlineLearner, fitting, updating
+from likewise.base import fitting, updating
 from likewise.base.diagnosis import diagnosed_stream
 from likewise.constraints import Pairs, as_pairs, random_pairs
 from likewise.constraints._random_pairs import MAX_DEFAULT_PAIRS
 from likewise.online._components_cache import ComponentsCache
+from likewise.online._device_batches import concatenate, matrix_on_device, wide_enough_for_device
 from likewise.online._history import History
 from likewise.online._labels import check_labels
 from likewise.online._large_losses import FixedDifferences, learn_large_losses
+from likewise.online._online_metric import OnlineMetric
 from likewise.online._pair_checks import (
     as_bool,
     check_label_type,
-    check_loaded,
     check_pair_shapes,
     chunk_size,
     raise_out_of_range,
     scaled_differences,
+    squared_lengths,
 )
-from likewise.online._pair_state import (
-    HISTORY_COLUMNS,
-    PairState,
-    Projection,
-    learn_differences,
-    learn_one_pair,
-)
+from likewise.online._pair_state import PairState, Projection, learn_differences, learn_one_pair
 from likewise.online._scale import auto_scale
 
 
-class OnlineMetricLearner(OnlineLearner, MetricLearner):
+class OnlineMetricLearner(OnlineMetric):
     """Base class of online metric learners, which learn a matrix M and a threshold b from pairs.
 
     A subclass defines the step size (`_step_rule`), when the constraints are applied
@@ -62,11 +59,8 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
     shuffle: bool
     record_every: int | None
     random_state: Any
-    _state: PairState
-    _components_cache: ComponentsCache
     _recent_samples: Array
     _recent_labels: Array
-    _history: History
     _scale_equivariant: ClassVar[bool] = True
 
     # -- defined by subclasses -------------------------------------------------------------------
@@ -97,7 +91,7 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
 
     def _squared_lengths(self, X: Array, index: IndexArray) -> FloatArray:
         """Return the squared length of each difference, before any scaling."""
-        return pair_sqdist(X, *np.ascontiguousarray(index.T))
+        return squared_lengths(X, index)
 
     def _update(
         self,
@@ -124,10 +118,6 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
         """Update `state` with one pair; return its loss, NaN if the difference is out of range."""
         psd = self._projection(state.n_coordinates)
         return learn_one_pair(state, first, second, sign, self._step_rule(), psd)
-
-    def _matrix(self) -> FloatArray:
-        """Return M over the coordinates that `components_` has columns for."""
-        return self._fitted_state().dense()
 
     # -- learning --------------------------------------------------------------------------------
 
@@ -189,7 +179,7 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
         """
         self._check_parameters()
         # The differences show what is not finite: X, which may be large, is not scanned for it.
-        X = check_rows(self, X, reset=not hasattr(self, "_state"), finite=not self._linear)
+        X = self._check_batch(X, finite=not self._linear)
         checked = as_pairs(pairs, same, len(X))
         self._learn_pairs(X, checked)
         return diagnosed_stream(self, self.n_events_, X, checked)
@@ -211,23 +201,20 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
             If an error is raised, the model is as it was before the call.
         """
         self._check_parameters()
-        samples = check_rows(self, X, reset=not hasattr(self, "_state"))
-        labels = np.asarray(y)
+        samples, labels = self._check_batch(X), np.asarray(to_numpy(y))
         check_labels(labels, len(samples))
         check_label_type(labels, getattr(self, "_recent_labels", labels))
         n_recent = 0
         if hasattr(self, "_recent_samples"):
             n_recent = len(self._recent_samples)
-            samples = np.concatenate([self._recent_samples, samples]).astype(
-                samples.dtype, copy=False
-            )
+            samples = concatenate(self._recent_samples, samples)
             labels = np.concatenate([self._recent_labels, labels])
         newer = np.repeat(np.arange(n_recent, len(samples)), self.memory)
         older = newer - np.tile(np.arange(self.memory, 0, -1), len(samples) - n_recent)
         newer, older = newer[older >= 0], older[older >= 0]
         pairs = Pairs(np.column_stack([older, newer]), labels[older] == labels[newer])
         self._learn_pairs(samples, pairs)
-        self._recent_samples = samples[-self.memory :].copy()
+        self._recent_samples = to_numpy(samples[-self.memory :]).copy()
         self._recent_labels = labels[-self.memory :].copy()
         return diagnosed_stream(self, self.n_events_, samples, pairs)
 
@@ -246,7 +233,7 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
         -------
         self
         """
-        X, codes, classes = check_labelled(self, X, y)
+        X, codes, classes = check_labelled(self, X, y, tensors=self._on_device(X))
         random = check_random_state(self.random_state)
         n_pairs = self.n_pairs or min(40 * len(classes) * (len(classes) - 1), MAX_DEFAULT_PAIRS)
         return self._fit_passes(X, self._draw_pairs(codes, n_pairs, random), random)
@@ -264,71 +251,11 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
         -------
         self
         """
-        X = check_rows(self, X, reset=True)
+        X = check_rows(self, X, reset=True, tensors=self._on_device(X))
         checked, random = as_pairs(pairs, same, len(X)), check_random_state(self.random_state)
         return self._fit_passes(X, checked, random)
 
-    def predict_pairs(self, A: TableLike, B: TableLike) -> BoolArray:
-        """Predict whether each row of `A` is similar to the same row of `B`.
-
-        Parameters
-        ----------
-        A, B : array-like of shape (n_pairs, n_features)
-            The two samples of each pair.
-
-        Returns
-        -------
-        bool array of shape (n_pairs,)
-            ``pair_distance(A, B) <= threshold_``; a Dask array or tensor where that is one.
-        """
-        same: BoolArray = self.pair_distance(A, B) <= self.threshold_
-        return same
-
-    # -- fitted attributes -----------------------------------------------------------------------
-
-    @property
-    def components_(self) -> Array:  # type: ignore[override]
-        """L of the constrained model: computed on demand and cached until the next update."""
-        state, cache = self._fitted_state(), self._components_cache
-        if not cache.is_valid(state.n_updates, state.scale, self._dtype):
-            cache.store(state.n_updates, state.scale, self._matrix(), self._dtype)
-        return cache.components
-
-    @property
-    def scale_(self) -> float:
-        """Factor that X is multiplied by internally."""
-        return self._fitted_state().scale
-
-    @property
-    def b_(self) -> float:
-        """Threshold b of the unconstrained model, on squared distances."""
-        return self._fitted_state().b
-
-    @property
-    def threshold_(self) -> float:
-        """Largest distance of a pair that is predicted similar: ``√max(1, b)``."""
-        return float(max(1.0, self._fitted_state().b) ** 0.5)
-
-    @property
-    def cumulative_loss_(self) -> float:
-        """Sum of the hinge losses before each update."""
-        return self._fitted_state().cumulative_loss
-
-    @property
-    def history_(self) -> dict[str, FloatArray]:  # type: ignore[override]
-        """What `record_every` has recorded: one array per column."""
-        columns = self._history.recorded(len(HISTORY_COLUMNS)).T
-        return dict(zip(HISTORY_COLUMNS, columns, strict=True))
-
     # -- implementation --------------------------------------------------------------------------
-
-    def _fitted_state(self) -> PairState:
-        super()._fitted_state()
-        return self._state
-
-    def _check_state(self) -> None:
-        super()._check_state()
-        check_loaded(self)
 
     def _learn_batch(self, batch: tuple[Any, ...]) -> None:
         learn = self.partial_fit_pairs if len(batch) == 3 else self.partial_fit
@@ -360,6 +287,17 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
         self._state = self._reset(first.size, None)
         return self.learn_pair(first, second, same)
 
+    def _on_device(self, X: TableLike) -> bool:
+        """Return whether a batch of the rows of X is learned on a device, if there is one."""
+        return wide_enough_for_device(X) and self._projection(X.shape[1]) != "each"
+
+    def _check_batch(self, X: TableLike, finite: bool = True) -> Array | Tensor:
+        """Return the checked samples of a batch of the stream."""
+        state = getattr(self, "_state", None)
+        tensors = self._on_device(X) and (state is None or state.matrix is not None)
+        with device_memory_errors(type(self).__name__):
+            return check_rows(self, X, reset=state is None, finite=finite, tensors=tensors)
+
     def _ordered(self, pairs: Pairs, random: np.random.RandomState) -> Pairs:
         """Return the pairs in the order of the next pass."""
         order = random.permutation(len(pairs)) if self.shuffle else np.arange(len(pairs))
@@ -374,9 +312,9 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
         state = deepcopy(self._state) if fitted else self._reset(X.shape[1], None)
         sign = np.where(pairs.same, 1.0, -1.0)
         losses, records = np.empty(len(pairs)), []
-        chunk = chunk_size(X.shape[1])
+        chunk = chunk_size(X)
         stride, start = self.record_every or chunk, 0
-        with single_threaded_blas():
+        with single_threaded_blas(), matrix_on_device(state, X, type(self).__name__):
             while start < len(pairs):
                 stop = min(start + min(chunk, stride - state.n_events % stride), len(pairs))
                 if state.first_sqdists is not None:
@@ -388,12 +326,13 @@ class OnlineMetricLearner(OnlineLearner, MetricLearner):
                     records.append(state.history_entry())
                 start = stop
         self._state = state
-        self._dtype = X.dtype.name
+        self._dtype = numpy_dtype(X).name
         self._append_history(records)
         return losses
 
     def _adapt_scale(self, state: PairState, X: Array, pair: IndexArray) -> None:
-        state.adapt_scale(float(self._squared_lengths(X, pair)[0]))
+        rows = to_numpy(X[pair[0]])
+        state.adapt_scale(float(self._squared_lengths(rows, np.array([[0, 1]]))[0]))
 
     def _append_history(self, records: list[tuple[float, ...]]) -> None:
         if self.record_every:

@@ -7,10 +7,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from likewise._loops import pair_differences
+from likewise._loops import pair_differences, pair_sqdist
 from likewise._loops.pairs.types import MAX_PAIR_SQNORM
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.invariants import require, require_array
+from likewise._runtime.tensors import Tensor, is_tensor, to_numpy
 from likewise._runtime.text import quote
 from likewise._runtime.validation import check_finite
 from likewise.online._components_cache import ComponentsCache
@@ -18,11 +19,13 @@ from likewise.online._history import History
 from likewise.online._pair_state import HISTORY_COLUMNS, PairState
 
 _CHUNK_VALUES = 1 << 20  # values of the differences that are in memory at a time (measured)
+_DEVICE_CHUNK_VALUES = 1 << 22  # the same on a device, where a chunk is some blocks
 
 
-def chunk_size(n_features: int) -> int:
-    """Return the number of pairs whose differences are in memory at a time."""
-    return max(256, _CHUNK_VALUES // n_features)
+def chunk_size(X: Array | Tensor) -> int:
+    """Return the number of pairs of rows of X whose differences are in memory at a time."""
+    values = _DEVICE_CHUNK_VALUES if is_tensor(X) else _CHUNK_VALUES
+    return int(max(256, values // X.shape[1]))
 
 
 def check_pair_shapes(first: FloatArray, second: FloatArray, n_features: int | None) -> None:
@@ -74,10 +77,24 @@ def raise_out_of_range(differences: FloatArray, scale: float) -> NoReturn:
     )
 
 
-def scaled_differences(X: Array, index: IndexArray, scale: float) -> FloatArray:
+def scaled_differences(X: Array | Tensor, index: IndexArray, scale: float) -> FloatArray | Tensor:
     """Return the differences of pairs of rows times `scale`, if all are in range."""
-    V, max_sqnorm = pair_differences(X, index, scale)
+    if is_tensor(X):
+        from likewise.online._torch_steps import tensor_differences
+
+        V, max_sqnorm = tensor_differences(X, index, scale)
+    else:
+        V, max_sqnorm = pair_differences(X, index, scale)
     if not max_sqnorm <= MAX_PAIR_SQNORM:
-        check_finite(X, "X")
-        raise_out_of_range(V / scale, scale)
+        check_finite(to_numpy(X), "X")
+        raise_out_of_range(to_numpy(V) / scale, scale)
     return V
+
+
+def squared_lengths(X: Array | Tensor, index: IndexArray) -> FloatArray:
+    """Return the squared length of the difference of each pair of rows, with the same bits."""
+    if not is_tensor(X):
+        return pair_sqdist(X, *np.ascontiguousarray(index.T))
+    from likewise.online._torch_steps import tensor_squared_lengths
+
+    return tensor_squared_lengths(X, index)

@@ -16,6 +16,7 @@ from likewise import _files, _loops
 from likewise._loops.pairs.types import MAX_PAIR_SQNORM, StepRule, Steps
 from likewise._runtime.arrays import FloatArray
 from likewise._runtime.invariants import require, require_array, require_count, require_number
+from likewise._runtime.tensors import Tensor, is_tensor, to_numpy
 from likewise.metric import nearest_psd
 from likewise.online._eigenbasis_matrix import EigenbasisMatrix
 
@@ -45,7 +46,7 @@ class PairState:
     M is stored in `matrix`, or in `eigenbasis` where every update is projected and there are many
     features. It is a metric of differences times `scale`. In a stream with ``scale="auto"``,
     `first_sqdists` are the squared lengths of the differences that the scale is computed from; it
-    is None when the scale is fixed.
+    is None when the scale is fixed. While a batch is learned on a device, `matrix` is a tensor.
     """
 
     b: float
@@ -119,7 +120,7 @@ class PairState:
         The predictive error is the share of pairs predicted wrongly before their update, the
         effective dimension the number of eigenvalues of M above a millionth of the largest.
         """
-        values = np.linalg.eigvalsh(self.dense())
+        values = np.linalg.eigvalsh(to_numpy(self.dense()))
         dimension = np.count_nonzero(values > max(values[-1], 0) * 1e-6)
         return self.n_events, self.mistakes / self.n_events, float(dimension)
 
@@ -146,7 +147,7 @@ class GramCache:
 
 def learn_differences(
     state: PairState,
-    V: FloatArray,
+    V: FloatArray | Tensor,
     sign: FloatArray,
     rule: StepRule,
     psd: Projection,
@@ -159,7 +160,7 @@ def learn_differences(
     state : PairState
         Is updated.
     V : float64 array of shape (n_pairs, n_features), C-contiguous
-        Differences of the pairs.
+        Differences of the pairs; a tensor if M is one, and then `psd` is not "each".
     sign : float64 array of shape (n_pairs,)
         +1 for similar pairs, -1 for dissimilar ones.
     rule : StepRule
@@ -260,7 +261,7 @@ def _count_updates(state: PairState, updates: int, psd: Projection) -> None:
 
 def _take_steps(
     state: PairState,
-    V: FloatArray,
+    V: FloatArray | Tensor,
     sign: FloatArray,
     rule: StepRule,
     psd: Projection,
@@ -276,6 +277,10 @@ def _take_steps(
     if psd == "each":
         return _loops.pair_psd_steps(M, state.b, V, sign, rule)
     max_updates = psd - state.since_projection if isinstance(psd, int) else len(V)
+    if is_tensor(V):
+        from likewise.online._torch_steps import tensor_block_steps
+
+        return tensor_block_steps(M, state.b, V, sign, rule, max_updates)
     if len(V) < _MIN_BLOCK_PAIRS or V.shape[1] <= _LOOP_FEATURES:
         return _loops.pair_steps(M, state.b, V, sign, rule, max_updates)
     return _steps_in_blocks(M, state.b, V, sign, rule, max_updates, grams)

@@ -260,7 +260,7 @@ class POLA(KernelMetricLearner):
     def _losses(self, X: Array, pairs: Pairs) -> FloatArray:
         """Return the loss of each pair under the current model."""
         unchanged, sign = deepcopy(self._state), np.where(pairs.same, 1.0, -1.0)
-        losses, chunk = np.empty(len(pairs)), chunk_size(X.shape[1])
+        losses, chunk = np.empty(len(pairs)), chunk_size(X)
         with single_threaded_blas():
             for start in range(0, len(pairs), chunk):
                 part = slice(start, start + chunk)
