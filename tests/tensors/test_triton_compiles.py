@@ -11,9 +11,6 @@ import pytest
 pytest.importorskip("torch", reason="PyTorch is not installed")
 triton = pytest.importorskip("triton", reason="Triton is not installed")
 
-# Shared memory that one program may have, in bytes.
-SHARED = {80: 163 * 1024, 90: 227 * 1024}
-
 
 @pytest.mark.skipif(
     not triton.__version__.startswith("3.6."), reason="calls the compiler of Triton 3.6"
@@ -32,12 +29,14 @@ def test_kernels_compile_without_a_gpu(capability, tmp_path):
     )
     assert done.returncode == 0, done.stderr[-2000:]
     kernels = json.loads(done.stdout)
-    assert len(kernels) == 7
+    assert len(kernels) == 13
     for name, made in kernels.items():
         assert made["cubin"] > 0
-        assert made["shared"] <= SHARED[capability], name
+        assert made["shared"] <= made["allowed"], name
         if name.startswith("sqdist"):  # its bits are defined without fused operations
             assert "fma" not in made["ptx"]
-        if name.startswith("scan"):  # products by tensor cores, columns loaded ahead
+        if name.startswith(("screen", "candidates")) or name.endswith(
+            "neighbours"
+        ):  # products by tensor cores, mostly of columns that were loaded ahead
             assert ("wgmma" if capability == 90 else "mma.sync") in made["ptx"]
-            assert "cp.async" in made["ptx"]
+            assert "candidates" in name or "cp.async" in made["ptx"]

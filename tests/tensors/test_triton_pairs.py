@@ -44,33 +44,34 @@ def sums_by_definition(Z, rows, cols, weights):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("n_features", "n_pairs"), [(1, 5), (9, 60), (130, 40), (3, 0)])
-def test_sums_over_pairs_are_those_of_the_definition(n_features, n_pairs, dtype):
+def test_sums_over_pairs_are_those_of_the_definition(monkeypatch, n_features, n_pairs, dtype):
     random = np.random.default_rng(1)
     Z = random.normal(size=(20, n_features)).astype(dtype)
     rows, cols = random.integers(0, 15, size=(2, n_pairs))  # the last rows are in no pair
-    rows[: n_pairs // 2] = 3  # and one is in many
+    rows[: n_pairs // 2] = 3  # and one is in many, whose sum is divided
+    monkeypatch.setattr(torch_pairs, "_PART", 8)
     weights = np.where(random.random(n_pairs) < 0.4, 0.0, random.normal(size=n_pairs))
     incidence = torch_pairs.Incidence.of(*on_device(rows, cols), len(Z))
     there, values = on_device(Z, weights)
-    found = triton_pairs.laplacian_product(
-        there, incidence.starts, incidence.others, incidence.pairs, values
-    )
+    found = incidence.product_by_kernel(there, values)
     expected = sums_by_definition(Z, rows, cols, weights)
     np.testing.assert_allclose(found.cpu().numpy(), expected, rtol=1e-12, atol=1e-12)
     gathered = incidence.gathered_product(there, values)
     np.testing.assert_allclose(gathered.cpu().numpy(), expected, rtol=1e-12, atol=1e-12)
 
 
-def test_the_checks_of_the_kernels_pass(monkeypatch):
-    assert triton_pairs._sqdist_agrees(DEVICE)
-    assert triton_pairs._laplacian_agrees(DEVICE)
-    exact = {name: getattr(triton_pairs, name) for name in ("pair_sqdist", "laplacian_product")}
-    for name, function in exact.items():
+def test_the_checks_of_the_kernels_pass_and_fail(monkeypatch):
+    variants = {"sqdist": (7, torch.float32, torch.float64), "laplacian": (16, torch.float32)}
+    checks = {"sqdist": triton_pairs._sqdist_agrees, "laplacian": triton_pairs._laplacian_agrees}
+    for name, agrees in checks.items():
+        assert agrees(DEVICE, *variants[name])
+    for name in ("pair_sqdist", "sums_of_parts"):
+        function = getattr(triton_pairs, name)
         monkeypatch.setattr(
             triton_pairs, name, lambda *args, function=function: function(*args) * (1 + 2.0**-20)
         )
-    assert not triton_pairs._sqdist_agrees(DEVICE)
-    assert not triton_pairs._laplacian_agrees(DEVICE)
+    for name, agrees in checks.items():
+        assert not agrees(DEVICE, *variants[name])
 
 
 @pytest.fixture
@@ -157,15 +158,17 @@ def test_a_search_and_a_fit_use_the_kernels_where_they_pass(monkeypatch):
     import likewise as lw
     from likewise import neighbors
     from likewise.neighbors import _triton_radius
+    from likewise.objectives import torch_large_margin, triton_hinges
 
     random = np.random.default_rng(2)
     X = random.normal(size=(60, 3)).astype(np.float32)
     y = (X[:, 0] + 0.3 * random.normal(size=60) > 0).astype(int)
     expected = neighbors.within_radius_of_other_class(X, y, 1.0)
     objective = lw.LMNN(max_iter=5).fit(X, y).objective_
-    for module in (kernel_check, torch_pairs, neighbors._radius):
+    for module in (kernel_check, torch_pairs, neighbors._radius, torch_large_margin):
         monkeypatch.setattr(module, "has_kernels", lambda device: True)
-    for check in (_triton_radius.CHECK, triton_pairs.SQDIST_CHECK, triton_pairs.LAPLACIAN_CHECK):
+    checks = (triton_pairs.SQDIST_CHECK, triton_pairs.LAPLACIAN_CHECK, triton_hinges.CHECK)
+    for check in (_triton_radius.CHECK, *checks):
         monkeypatch.setattr(check, "_passed", {})
         monkeypatch.setattr(check, "agrees", lambda *args: True)
     monkeypatch.setattr(_triton_radius, "_CHUNK", 128)
@@ -173,7 +176,8 @@ def test_a_search_and_a_fit_use_the_kernels_where_they_pass(monkeypatch):
     for module, name in (
         (_triton_radius, "within_radius_of_other_class"),
         (triton_pairs, "pair_sqdist"),
-        (triton_pairs, "laplacian_product"),
+        (triton_pairs, "sums_of_parts"),
+        (triton_hinges, "group_losses"),
     ):
         function = getattr(module, name)
         monkeypatch.setattr(
@@ -188,4 +192,5 @@ def test_a_search_and_a_fit_use_the_kernels_where_they_pass(monkeypatch):
     for ours, theirs in zip(found, expected, strict=True):
         np.testing.assert_array_equal(ours.cpu().numpy(), theirs)
     assert lw.LMNN(max_iter=5).fit(rows, y).objective_ == pytest.approx(objective, rel=1e-4)
-    assert set(used) == {"within_radius_of_other_class", "pair_sqdist", "laplacian_product"}
+    kernels = {"within_radius_of_other_class", "pair_sqdist", "sums_of_parts", "group_losses"}
+    assert set(used) == kernels

@@ -45,14 +45,14 @@ def test_weights_and_probabilities_are_those_of_the_definition(
 
 
 def test_the_check_of_the_kernel_passes_and_fails(monkeypatch):
-    assert triton_softmax._agrees(DEVICE)
+    assert triton_softmax._agrees(DEVICE, 2048)
     softmax = triton_softmax.softmax_weights
     monkeypatch.setattr(
         triton_softmax,
         "softmax_weights",
         lambda *args: [part * (1 + 1e-6) for part in softmax(*args)],
     )
-    assert not triton_softmax._agrees(DEVICE)
+    assert not triton_softmax._agrees(DEVICE, 2048)
 
 
 def test_gradients_by_the_kernel_are_those_of_arrays(monkeypatch):
@@ -64,7 +64,7 @@ def test_gradients_by_the_kernel_are_those_of_arrays(monkeypatch):
         monkeypatch.setattr(module, "has_kernels", lambda device: True)
     monkeypatch.setattr(triton_softmax.CHECK, "_passed", {})
     monkeypatch.setattr(plain, "softmax_weights", None)  # not used
-    monkeypatch.setattr(triton_softmax.CHECK, "agrees", lambda device: True)
+    monkeypatch.setattr(triton_softmax.CHECK, "agrees", lambda device, block: True)
     monkeypatch.setattr(plain, "tile_elements", lambda device: 4 * 50 * 11)
     rows = torch.from_numpy(X).to(DEVICE)
     found = plain.TorchSoftmaxNeighbours.of(rows, y).same_class_probability(L)

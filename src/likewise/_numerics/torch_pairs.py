@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from functools import cached_property
+from typing import NamedTuple, Self
 
 import numpy as np
 import torch
@@ -13,6 +14,7 @@ from likewise._runtime.tensors import Tensor, to_numpy
 
 _GATHERED = 1 << 22  # elements of gathered rows at a time
 _LANES = 8
+_PART = 64  # entries that one program of a kernel adds up
 
 
 def tensor_pair_sqdist(
@@ -23,7 +25,7 @@ def tensor_pair_sqdist(
     if has_kernels(Z.device):
         from likewise._numerics import triton_pairs
 
-        if triton_pairs.SQDIST_CHECK.passes(Z.device):
+        if triton_pairs.SQDIST_CHECK.passes(Z.device, Z.shape[1], Z.dtype, points.dtype):
             return triton_pairs.pair_sqdist(Z, rows, cols, points)
     return gathered_sqdist(Z, rows, cols, points)
 
@@ -80,11 +82,24 @@ class Incidence:
         if has_kernels(Z.device):
             from likewise._numerics import triton_pairs
 
-            if triton_pairs.LAPLACIAN_CHECK.passes(Z.device):
-                return triton_pairs.laplacian_product(
-                    Z, self.starts, self.others, self.pairs, weights
-                )
+            variant = triton_pairs.block_size(Z.shape[1]), Z.dtype
+            if triton_pairs.LAPLACIAN_CHECK.passes(Z.device, *variant):
+                return self.product_by_kernel(Z, weights)
         return self.gathered_product(Z, weights)
+
+    def product_by_kernel(self, Z: Tensor, weights: Tensor) -> Tensor:
+        """Do what `product` does by a kernel of Triton: rows in many pairs in several parts."""
+        from likewise._numerics import triton_pairs
+
+        sums = triton_pairs.sums_of_parts(Z, self._parts, self.others, weights[self.pairs])
+        out = sums[: len(Z)]
+        if len(self._parts.divided):
+            out[self._parts.divided] = sum_segments(sums[len(Z) :], self._parts.offsets)
+        return out
+
+    @cached_property
+    def _parts(self) -> Parts:
+        return Parts.of(self.starts)
 
     def gathered_product(self, Z: Tensor, weights: Tensor) -> Tensor:
         """Do what `product` does from rows gathered by PyTorch."""
@@ -102,6 +117,45 @@ class Incidence:
             diff *= weights[part, None]
             out[first:last] = sum_segments(diff, inside - start)
         return out
+
+
+class Parts(NamedTuple):
+    """Entries of rows cut into parts of at most `_PART` entries, so that all take about as long.
+
+    Attributes
+    ----------
+    rows, starts, stops : int64 tensors of shape (n_parts,)
+        The row of each part, and its entries.
+    places : int64 tensor of shape (n_parts,)
+        Where its sum goes: to its row, or behind all rows if that has several parts.
+    divided : int64 tensor of shape (n_divided,)
+        The rows with several parts.
+    offsets : int64 tensor of shape (n_divided + 1,)
+        Their sums behind all rows.
+    """
+
+    rows: Tensor
+    starts: Tensor
+    stops: Tensor
+    places: Tensor
+    divided: Tensor
+    offsets: Tensor
+
+    @classmethod
+    def of(cls, starts: Tensor) -> Parts:
+        """Cut rows whose entries begin at `starts`; a row without entries is one empty part."""
+        n_rows = len(starts) - 1
+        counts = ((starts.diff() + _PART - 1) // _PART).clamp(min=1)
+        rows = torch.repeat_interleave(counts)
+        first = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
+        number = torch.arange(len(rows), device=rows.device) - first[rows]
+        part_starts = starts[rows] + number * _PART
+        divided = torch.nonzero(counts > 1)[:, 0]
+        of_divided = counts[rows] > 1
+        places = torch.where(of_divided, n_rows - 1 + of_divided.cumsum(0), rows)
+        offsets = torch.cat([counts.new_zeros(1), counts[divided].cumsum(0)])
+        stops = torch.minimum(part_starts + _PART, starts[rows + 1])
+        return cls(rows, part_starts, stops, places, divided, offsets)
 
 
 def sum_segments(values: Tensor, offsets: Tensor) -> Tensor:

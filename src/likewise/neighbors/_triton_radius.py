@@ -24,7 +24,7 @@ _BLOCK_ROWS, _BLOCK_COLS = 128, 64
 _CHUNK = 4096  # columns of one program
 _MAX_DEPTH = 128  # features that are kept at once; more are added up in steps of _DEPTH_STEP
 _DEPTH_STEP = 64
-_PROGRAMS = 1 << 15  # of one launch: some milliseconds, after which the host reads the count
+_PROGRAMS = 1 << 16  # of one launch: some milliseconds, after which the host reads the count
 _MAX_CANDIDATES = 1 << 25
 _SETTLED = 1 << 22  # candidates settled at a time
 _PREPARED = 1 << 24  # elements rounded at a time
@@ -33,7 +33,7 @@ _PREPARED = 1 << 24  # elements rounded at a time
 _BYTES_PER_CANDIDATE, _BYTES_PER_FOUND = 64, 56
 # Errors of float16, relative to radii, beyond which most pairs would be candidates.
 _MAX_ERROR_SHARE = 0.5
-_SMALLEST_BUFFER = _BLOCK_ROWS * _CHUNK  # what one program can find
+_SMALLEST_BUFFER = _BLOCK_ROWS * _CHUNK  # more than one tile can hold
 _SCREEN_SLACK = 2.0**-20
 
 
@@ -178,95 +178,148 @@ class _Scan:
 
     def run(self, capacity: int) -> Iterator[Tensor]:
         """Yield all candidates, each once, as ``a · 2³² + b`` for sorted rows a < b."""
-        n_padded, depth = self.rows.shape
         device = self.rows.device
         found = torch.empty(capacity, dtype=torch.int64, device=device)
         count = torch.zeros(1, dtype=torch.int64, device=device)
-        n_tiles, n_chunks = n_padded // _BLOCK_ROWS, n_padded // _CHUNK
-        first, n_programs, held = 0, _PROGRAMS, 0
-        while first < n_tiles * n_chunks:
-            launched = min(n_programs, n_tiles * n_chunks - first)
-            with torch.cuda.device_of(self.rows):
-                _scan_kernel[(launched,)](
-                    self.rows, self.low, self.high, self.screen, self.widths, self.ends,
-                    count, found,
-                    n_tiles, first, capacity,
-                    DEPTH=depth, DEPTH_STEP=depth if depth <= _MAX_DEPTH else _DEPTH_STEP,
-                    BLOCK_ROWS=_BLOCK_ROWS, BLOCK_COLS=_BLOCK_COLS, CHUNK=_CHUNK,
-                    num_warps=4, num_stages=3,
-                )  # fmt: skip
-            total = int(count)
-            if total <= capacity:
-                first, held = first + launched, total
-                n_programs = min(2 * n_programs, _PROGRAMS)
-            elif not held:
-                # Candidates of one program always fit.
-                n_programs = max(1, launched // 8)
-            if total > capacity or held > capacity // 2:
-                if held:
-                    yield found[:held]
-                held = 0
-                count.zero_()
+        held, at_once = 0, _PROGRAMS
+        for tiles in self._screened():
+            first = 0
+            while first < len(tiles):
+                launched = min(at_once, len(tiles) - first)
+                with torch.cuda.device_of(self.rows):
+                    _candidates_kernel[(launched,)](
+                        self.rows, self.low, self.high, self.ends, tiles[first:], count, found,
+                        capacity, **self._sizes(), num_warps=4, num_stages=3,
+                    )  # fmt: skip
+                total = int(count)
+                if total <= capacity:
+                    first, held = first + launched, total
+                    at_once = min(2 * at_once, _PROGRAMS)
+                elif not held:
+                    # Candidates of one tile always fit.
+                    at_once = max(1, launched // 8)
+                if total > capacity or held > capacity // 2:
+                    if held:
+                        yield found[:held]
+                    held = 0
+                    count.zero_()
         if held:
             yield found[:held]
 
+    def _screened(self) -> Iterator[Tensor]:
+        """Yield the tiles that may hold a candidate, as ``row block · 2³² + column block``."""
+        n_padded = len(self.rows)
+        n_blocks, n_chunks = n_padded // _BLOCK_ROWS, n_padded // _CHUNK
+        n_programs = n_blocks * n_chunks
+        per_program = _CHUNK // _BLOCK_COLS
+        tiles = torch.empty(
+            min(_PROGRAMS, n_programs) * per_program, dtype=torch.int64, device=self.rows.device
+        )
+        count = torch.zeros(1, dtype=torch.int64, device=self.rows.device)
+        for first in range(0, n_programs, _PROGRAMS):
+            count.zero_()
+            with torch.cuda.device_of(self.rows):
+                _screen_kernel[(min(_PROGRAMS, n_programs - first),)](
+                    self.rows, self.screen, self.widths, self.ends, count, tiles, n_blocks, first,
+                    CHUNK=_CHUNK, **self._sizes(), num_warps=4, num_stages=3,
+                )  # fmt: skip
+            yield tiles[: int(count)]
 
-@triton.jit(do_not_specialize=["n_tiles", "first", "capacity"])
-def _scan_kernel(
-    rows_ptr, low_ptr, high_ptr, screen_ptr, widths_ptr, ends_ptr, count_ptr, found_ptr,
-    n_tiles, first, capacity,
+    def _sizes(self) -> dict[str, int]:
+        depth = self.rows.shape[1]
+        return {
+            "DEPTH": depth,
+            "DEPTH_STEP": depth if depth <= _MAX_DEPTH else _DEPTH_STEP,
+            "BLOCK_ROWS": _BLOCK_ROWS,
+            "BLOCK_COLS": _BLOCK_COLS,
+        }
+
+
+@triton.jit
+def _products(
+    rows_ptr, block, row_ptrs, cols,
+    DEPTH: tl.constexpr, DEPTH_STEP: tl.constexpr,
+    BLOCK_ROWS: tl.constexpr, BLOCK_COLS: tl.constexpr,
+):  # fmt: skip
+    """Return the products of a block of rows, which is loaded if it is one step deep."""
+    inner = tl.arange(0, DEPTH_STEP)
+    col_ptrs = rows_ptr + cols.to(tl.int64)[None, :] * DEPTH + inner[:, None]
+    if DEPTH == DEPTH_STEP:
+        products = tl.dot(block, tl.load(col_ptrs))
+    else:
+        products = tl.zeros((BLOCK_ROWS, BLOCK_COLS), dtype=tl.float32)
+        for k in range(0, DEPTH, DEPTH_STEP):
+            products = tl.dot(tl.load(row_ptrs + k), tl.load(col_ptrs + k), products)
+    return products
+
+
+@triton.jit(do_not_specialize=["n_blocks", "first"])
+def _screen_kernel(
+    rows_ptr, screen_ptr, widths_ptr, ends_ptr, count_ptr, tiles_ptr, n_blocks, first,
     DEPTH: tl.constexpr, DEPTH_STEP: tl.constexpr,
     BLOCK_ROWS: tl.constexpr, BLOCK_COLS: tl.constexpr, CHUNK: tl.constexpr,
 ):  # fmt: skip
-    """Append the candidates between one block of rows and one chunk of columns.
+    """Append the tiles of one block of rows and one chunk of columns that may hold a candidate.
 
     The chunk changes slowest: programs that run at the same time stream the same columns.
     """
     program = first + tl.program_id(0).to(tl.int64)
-    top = ((program % n_tiles) * BLOCK_ROWS).to(tl.int32)
-    left = ((program // n_tiles) * CHUNK).to(tl.int32)
+    top = ((program % n_blocks) * BLOCK_ROWS).to(tl.int32)
+    left = ((program // n_blocks) * CHUNK).to(tl.int32)
     # Columns of the first row's class, and all before it, have no pair with these rows.
     if tl.load(ends_ptr + top) >= left + CHUNK:
         return
+    rows = top + tl.arange(0, BLOCK_ROWS)
+    screen_rows = tl.load(screen_ptr + rows)
+    widths = tl.load(widths_ptr + top // BLOCK_COLS + tl.arange(0, BLOCK_ROWS // BLOCK_COLS))
+    widest = tl.max(widths, axis=0)
+    row_ptrs = rows_ptr + rows.to(tl.int64)[:, None] * DEPTH + tl.arange(0, DEPTH_STEP)[None, :]
+    block = tl.load(row_ptrs)
+    for start in range(0, CHUNK, BLOCK_COLS):
+        cols = left + start + tl.arange(0, BLOCK_COLS)
+        products = _products(
+            rows_ptr, block, row_ptrs, cols, DEPTH, DEPTH_STEP, BLOCK_ROWS, BLOCK_COLS
+        )
+        tile = (left + start) // BLOCK_COLS
+        width = tl.maximum(widest, tl.load(widths_ptr + tile))
+        most = tl.max(products - tl.load(screen_ptr + cols)[None, :], axis=1)
+        if tl.max(most + (width - screen_rows), axis=0) >= 0:
+            place = tl.atomic_add(count_ptr, 1)
+            tl.store(tiles_ptr + place, (top // BLOCK_ROWS).to(tl.int64) << 32 | tile)
+
+
+@triton.jit(do_not_specialize=["capacity"])
+def _candidates_kernel(
+    rows_ptr, low_ptr, high_ptr, ends_ptr, tiles_ptr, count_ptr, found_ptr, capacity,
+    DEPTH: tl.constexpr, DEPTH_STEP: tl.constexpr,
+    BLOCK_ROWS: tl.constexpr, BLOCK_COLS: tl.constexpr,
+):  # fmt: skip
+    """Append the candidates of one tile."""
     # Once the buffer is full the host repeats the launch in parts: what follows need not be
     # counted. An atomic read gives all threads of the program the same number.
     if tl.atomic_add(count_ptr, 0) <= capacity:
-        rows = top + tl.arange(0, BLOCK_ROWS)
-        screen_rows = tl.load(screen_ptr + rows)
-        widest = tl.maximum(
-            tl.load(widths_ptr + top // BLOCK_COLS), tl.load(widths_ptr + top // BLOCK_COLS + 1)
+        tile = tl.load(tiles_ptr + tl.program_id(0))
+        rows = (tile >> 32).to(tl.int32) * BLOCK_ROWS + tl.arange(0, BLOCK_ROWS)
+        cols = (tile & 0xFFFFFFFF).to(tl.int32) * BLOCK_COLS + tl.arange(0, BLOCK_COLS)
+        row_ptrs = rows_ptr + rows.to(tl.int64)[:, None] * DEPTH + tl.arange(0, DEPTH_STEP)[None, :]
+        products = _products(
+            rows_ptr, tl.load(row_ptrs), row_ptrs, cols, DEPTH, DEPTH_STEP, BLOCK_ROWS, BLOCK_COLS
         )
-        inner = tl.arange(0, DEPTH_STEP)
-        row_ptrs = rows_ptr + rows.to(tl.int64)[:, None] * DEPTH + inner[None, :]
-        if DEPTH == DEPTH_STEP:
-            block = tl.load(row_ptrs)
-        for start in range(0, CHUNK, BLOCK_COLS):
-            cols = left + start + tl.arange(0, BLOCK_COLS)
-            col_ptrs = rows_ptr + cols.to(tl.int64)[None, :] * DEPTH + inner[:, None]
-            if DEPTH == DEPTH_STEP:
-                products = tl.dot(block, tl.load(col_ptrs))
-            else:
-                products = tl.zeros((BLOCK_ROWS, BLOCK_COLS), dtype=tl.float32)
-                for k in range(0, DEPTH, DEPTH_STEP):
-                    products = tl.dot(tl.load(row_ptrs + k), tl.load(col_ptrs + k), products)
-            width = tl.maximum(widest, tl.load(widths_ptr + (left + start) // BLOCK_COLS))
-            most = tl.max(products - tl.load(screen_ptr + cols)[None, :], axis=1)
-            if tl.max(most + (width - screen_rows), axis=0) >= 0:
-                low_rows, high_rows = tl.load(low_ptr + rows), tl.load(high_ptr + rows)
-                low_cols, high_cols = tl.load(low_ptr + cols), tl.load(high_ptr + cols)
-                least = tl.minimum(
-                    low_rows[:, None] + high_cols[None, :], high_rows[:, None] + low_cols[None, :]
-                )
-                near = (products >= least) & (cols[None, :] >= tl.load(ends_ptr + rows)[:, None])
-                hits = near.to(tl.int32)
-                per_row = tl.sum(hits, axis=1)
-                n_hits = tl.sum(per_row, axis=0)
-                if n_hits > 0:
-                    place = tl.cumsum(hits, axis=1) - hits
-                    place += (tl.cumsum(per_row, axis=0) - per_row)[:, None]
-                    place += tl.atomic_add(count_ptr, n_hits.to(tl.int64))
-                    keys = (rows.to(tl.int64)[:, None] << 32) | cols.to(tl.int64)[None, :]
-                    tl.store(found_ptr + place, keys, mask=near & (place < capacity))
+        low_rows, high_rows = tl.load(low_ptr + rows), tl.load(high_ptr + rows)
+        low_cols, high_cols = tl.load(low_ptr + cols), tl.load(high_ptr + cols)
+        least = tl.minimum(
+            low_rows[:, None] + high_cols[None, :], high_rows[:, None] + low_cols[None, :]
+        )
+        near = (products >= least) & (cols[None, :] >= tl.load(ends_ptr + rows)[:, None])
+        hits = near.to(tl.int32)
+        per_row = tl.sum(hits, axis=1)
+        n_hits = tl.sum(per_row, axis=0)
+        if n_hits > 0:
+            place = tl.cumsum(hits, axis=1) - hits
+            place += (tl.cumsum(per_row, axis=0) - per_row)[:, None]
+            place += tl.atomic_add(count_ptr, n_hits.to(tl.int64))
+            keys = (rows.to(tl.int64)[:, None] << 32) | cols.to(tl.int64)[None, :]
+            tl.store(found_ptr + place, keys, mask=near & (place < capacity))
 
 
 def _settle(Z: Tensor, radius2: Tensor, order: Tensor, candidates: Tensor) -> tuple[Tensor, Tensor]:

@@ -172,6 +172,6 @@ def _fastest_softmax(Z: Tensor) -> Callable[..., tuple[Tensor, Tensor]]:
     if has_kernels(Z.device):
         from likewise.objectives import triton_softmax
 
-        if triton_softmax.CHECK.passes(Z.device):
+        if triton_softmax.CHECK.passes(Z.device, triton_softmax.block_size(len(Z))):
             return triton_softmax.softmax_weights
     return softmax_weights

@@ -24,9 +24,11 @@ _LARGEST = 14  # entries are below two to this power
 _WEIGHT_SCALE = 2.0**14  # weights are at most 2, and small ones are not lost in float16
 _CHUNK = 2048  # columns whose sums are kept in float32; rows are padded to a multiple of it
 _PARTIAL_SUMS = 1 << 27  # elements of such sums at a time
-# Rows and columns of a tile, warps, and tiles loaded ahead.
-_PROBABILITIES = {"BLOCK_ROWS": 128, "BLOCK_COLS": 64, "num_warps": 8, "num_stages": 2}
-_SUMS = {"BLOCK_ROWS": 128, "BLOCK_COLS": 64, "num_warps": 8, "num_stages": 2}
+# Tiles of both kernels, the fastest first: rows, columns, warps, and tiles loaded ahead.
+_PROBABILITY_TILES = ((64, 128, 4, 1), (128, 64, 8, 2), (128, 32, 8, 2), (64, 32, 4, 2))
+_SUM_TILES = ((128, 64, 8, 2), (128, 32, 8, 2), (64, 32, 4, 2), (64, 16, 4, 1))
+_STATIC_SHARED = 4096  # bytes of shared memory that a program may need beside its tiles
+_INTERPRETED_SHARED = 1 << 17
 
 
 class _Halves(NamedTuple):
@@ -71,6 +73,19 @@ def depths(n_features: int) -> tuple[int, int]:
     return 128, max(16, triton.next_power_of_2(n_features - 128))
 
 
+def fitting_tile(
+    tiles: tuple[tuple[int, int, int, int], ...], depth: int, device: torch.device
+) -> dict[str, int]:
+    """Return the first tile whose rows and columns the shared memory of the device holds."""
+    shared = _INTERPRETED_SHARED
+    if device.type == "cuda":
+        shared = torch.cuda.get_device_properties(device).shared_memory_per_block_optin
+    for rows, cols, n_warps, n_stages in tiles:
+        if 4 * depth * (rows + n_stages * cols) + _STATIC_SHARED <= shared:
+            break
+    return {"BLOCK_ROWS": rows, "BLOCK_COLS": cols, "num_warps": n_warps, "num_stages": n_stages}
+
+
 def fits(Z: Tensor) -> bool:
     """Return whether the kernels take so many features, and are accurate for such norms."""
     return 0 < Z.shape[1] <= _MAX_DEPTH and float(Z.square().sum(dim=1).max()) <= _MAX_SQNORM
@@ -109,14 +124,16 @@ def probability_and_product(Z: Tensor, classes: Tensor) -> tuple[Tensor, Tensor]
     sums = torch.zeros((n_padded, depth), dtype=torch.float64, device=Z.device)
     totals = torch.zeros((n_padded,), dtype=torch.float64, device=Z.device)
     with torch.cuda.device_of(Z):
-        _probability_kernel[(n_padded // _PROBABILITIES["BLOCK_ROWS"],)](
-            *given, n, n_padded, halves.unit, CHUNK=_CHUNK, **sizes, **_PROBABILITIES
+        tile = fitting_tile(_PROBABILITY_TILES, depth, Z.device)
+        _probability_kernel[(n_padded // tile["BLOCK_ROWS"],)](
+            *given, n, n_padded, halves.unit, CHUNK=_CHUNK, **sizes, **tile
         )
+        tile = fitting_tile(_SUM_TILES, depth, Z.device)
         for first_chunk in range(0, n_chunks, together):
             launched = min(together, n_chunks - first_chunk)
-            _sums_kernel[(n_padded // _SUMS["BLOCK_ROWS"], launched)](
+            _sums_kernel[(n_padded // tile["BLOCK_ROWS"], launched)](
                 *given, partial, partial_totals, first_chunk, n_padded, halves.unit,
-                CHUNK=_CHUNK, WEIGHT_SCALE=_WEIGHT_SCALE, **sizes, **_SUMS,
+                CHUNK=_CHUNK, WEIGHT_SCALE=_WEIGHT_SCALE, **sizes, **tile,
             )  # fmt: skip
             sums += partial[:launched].sum(dim=0, dtype=torch.float64)
             totals += partial_totals[:launched].sum(dim=0, dtype=torch.float64)

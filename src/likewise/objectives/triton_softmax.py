@@ -21,12 +21,17 @@ def softmax_weights(
     """Do what `torch_softmax_neighbours.softmax_weights` does, in place of `products`."""
     n_rows, n_samples = products.shape
     probability = torch.empty(n_rows, dtype=products.dtype, device=products.device)
-    block = min(_BLOCK, triton.next_power_of_2(n_samples))
+    block = block_size(n_samples)
     with torch.cuda.device_of(products):
         _softmax_kernel[(n_rows,)](
             products, sqnorms, anchors, classes, probability, n_samples, BLOCK=block, num_warps=8
         )
     return products, probability
+
+
+def block_size(n_samples: int) -> int:
+    """Return the number of samples that a program reads at once."""
+    return min(_BLOCK, int(triton.next_power_of_2(n_samples)))
 
 
 @triton.jit(do_not_specialize=["n_samples"])
@@ -82,11 +87,12 @@ def _softmax_kernel(
         start += BLOCK
 
 
-def _agrees(device: torch.device) -> bool:
+def _agrees(device: torch.device, block: int) -> bool:
     from likewise.objectives import torch_softmax_neighbours
 
     generator = torch.Generator().manual_seed(0)
-    for n_samples, scale in ((3, 1.0), (2500, 1.0), (2500, 1e4)):
+    full = block if block < _BLOCK else 2 * block + 1
+    for n_samples, scale in ((block // 2 + 1, 1.0), (full, 1.0), (full, 1e4)):
         products = torch.randn((5, n_samples), generator=generator, dtype=torch.float64) * scale
         sqnorms = torch.rand(n_samples, generator=generator, dtype=torch.float64).to(device) * scale
         classes = torch.randint(0, 3, (n_samples,), generator=generator).to(device)
