@@ -2,18 +2,14 @@
 
 import numpy as np
 import pytest
-from loop_backends import INSTRUCTIONS, _native, needs_native
+from loop_backends import SCAN_INSTRUCTIONS, _native, choose_scan, needs_native
 
 from likewise import _loops
 from likewise._loops.distances import reference, types
 from likewise._loops.distances.types import TooManyPairs
 
-if INSTRUCTIONS:
+if SCAN_INSTRUCTIONS:
     from likewise._loops.distances import compiled
-
-    TILES = list(compiled.instruction_sets)
-else:
-    TILES = []
 
 NAMES = ["laplacian_apply", "pair_sqdist", "radius_scan"]
 DTYPES = [(np.float64, 1e-12), (np.float32, 2e-5)]
@@ -97,13 +93,12 @@ def test_same_bits_with_any_instructions(instructions, d, dtype):
     assert found.tobytes() == expected.astype(dtype).tobytes()
 
 
-@pytest.fixture(params=[(s, p) for s in TILES for p in (1, 10**9)], ids=str)
+@pytest.fixture(params=[(s, p) for s in SCAN_INSTRUCTIONS for p in (1, 10**9)], ids=str)
 def way(request, monkeypatch):
     """Each way to scan: every set of instructions, tiles or matrix products."""
     instructions, product_features = request.param
-    monkeypatch.setattr(compiled, "instruction_sets", [instructions])
+    choose_scan(monkeypatch, compiled, instructions)
     monkeypatch.setitem(compiled.product_features, instructions, product_features)
-    _native.choose_instructions(instructions)  # of the distances
     yield
     _native.choose_instructions("best")
 

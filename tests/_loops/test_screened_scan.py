@@ -4,28 +4,23 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from loop_backends import INSTRUCTIONS, _native, needs_native
+from loop_backends import SCAN_INSTRUCTIONS, _native, choose_scan, needs_native
 
 from likewise._loops.distances import reference
 
-if INSTRUCTIONS:
+if SCAN_INSTRUCTIONS:
     from likewise._loops.distances import compiled
-
-    SETS = list(compiled.instruction_sets)
-else:
-    SETS = []
 
 pytestmark = needs_native
 
 
-@pytest.fixture(params=SETS, autouse=True)
+@pytest.fixture(params=SCAN_INSTRUCTIONS, autouse=True)
 def screened(request, monkeypatch):
     """Screen at any size, with each set of instructions."""
-    monkeypatch.setattr(compiled, "instruction_sets", [request.param])
+    choose_scan(monkeypatch, compiled, request.param)
     monkeypatch.setattr(compiled, "screen_features", 2)
     monkeypatch.setattr(compiled, "screen_rows_per_feature", 0)
     monkeypatch.setattr(compiled, "screen_stops", (1, 4, 20))
-    _native.choose_instructions(request.param)  # of the distances
     yield monkeypatch
     _native.choose_instructions("best")
 
@@ -62,7 +57,11 @@ def scan_of(args):
 def searches(draw):
     n, d = draw(st.integers(1, 160)), draw(st.integers(2, 60))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    kind = draw(st.sampled_from(["decaying", "grid", "duplicates", "constant", "one direction"]))
+    kind = draw(
+        st.sampled_from(
+            ["decaying", "grid", "duplicates", "constant", "one direction", "any magnitude"]
+        )
+    )
     if kind == "grid":
         Z = rng.integers(0, 3, (n, d)).astype(float)
     elif kind == "duplicates":
@@ -71,6 +70,8 @@ def searches(draw):
         Z = np.ones((n, d))
     elif kind == "one direction":
         Z = rng.normal(size=(n, 1)) * rng.normal(size=d)
+    elif kind == "any magnitude":
+        Z = rng.choice([-1.0, 0.0, 1.0], (n, d)) * 10.0 ** rng.uniform(-45, 0, (n, d))
     else:
         Z = rng.normal(size=(n, d)) * 0.8 ** np.arange(d) @ rotation(d, rng)
     Z = Z * draw(st.sampled_from([1e-30, 1e-3, 1.0, 1e6])) + draw(st.sampled_from([0.0, 1.0, 1e8]))
@@ -173,13 +174,38 @@ def test_rows_in_the_order_of_a_kd_tree(dtype):
         assert a.tobytes() == b.tobytes()
 
 
-@pytest.mark.parametrize("stops", [(1,), (39,), (2, 3, 5), (16, 32), (1, 17, 38)], ids=str)
+@pytest.mark.parametrize(
+    "stops", [(1,), (39,), (2, 3, 5), (16, 32), (1, 17, 38), (1, 2, 3)], ids=str
+)
 def test_any_stops(screened, stops):
     screened.setattr(compiled, "screen_stops", stops)
     Z, labels = clusters(500, 40)
     args = Z, labels, np.full(500, 2.0)
     assert assert_same_bits(args) > 100
     assert scan_of(args).dropped > 0
+
+
+@pytest.mark.parametrize("d", [3, 24, 90])
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (1 + 2.0**-8, 1 + 2.0**-8),  # both rounded down by 2^-8, a tie
+        (2 - 2.0**-8 - 2.0**-20, 2 - 2.0**-8 - 2.0**-20),  # by 2^-9 of it, where the bound is least
+        (2 - 2.0**-7, 2 - 2.0**-8 - 2.0**-20),  # only one is rounded
+    ],
+)
+def test_roundings_to_bfloat16_that_add_up(d, one, other):
+    """Rows just within their radii, of which all products are too small where they are rounded."""
+    n = 48  # rows of a panel, so that a tile has pairs of one and other only
+    Z = np.array([[one] * d] * n + [[other] * d]) / 2 ** np.ceil(np.log2(2 * d**0.5))
+    rows, labels = np.arange(n + 1), np.arange(n + 1) // n
+    radius2 = np.nextafter(reference.pair_sqdist(Z, rows[:1], rows[-1:]), 1).repeat(n + 1)
+    for stops in ([1], [2], [1, 2], [d - 1]):
+        options = np.zeros(d), 1.0, 999, True, stops, compiled.instruction_sets[0]
+        scan = _native.RadiusScanFloat64(Z, rows, labels, radius2, *options)
+        scan.pack_rotated(0, 2, Z)
+        scan.scan_tiles(0, 2, _native.Found())
+        assert scan.found == 2 * n
 
 
 def test_axes_that_are_not_orthogonal_are_not_used(screened):

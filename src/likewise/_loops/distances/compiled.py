@@ -23,7 +23,7 @@ from likewise._runtime.threads import run_blocks, single_threaded_blas
 instruction_sets: list[str] = _native.instruction_sets()
 
 # From this many features on, a BLAS product is faster than the tiles (measured).
-product_features = {"avx512": 500, "avx2": 300, "portable": 16}
+product_features = {"avx512bf16": 500, "avx512": 500, "avx2": 300, "portable": 16}
 
 # From this many features, and rows per feature, on, rows are rotated so that tiles can be dropped
 # after some of the directions (measured).

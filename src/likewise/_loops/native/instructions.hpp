@@ -5,6 +5,9 @@
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define LIKEWISE_X86 1
+#if !defined(__clang__) || __clang_major__ >= 12
+#define LIKEWISE_BFLOAT16 1  // the compiler knows AVX-512's instructions for bfloat16
+#endif
 #endif
 
 // An always-inline function takes on the instruction set of the function it is inlined into.

@@ -31,20 +31,30 @@
 // those of the whole sum, and less than u (n + m)/100 more. A rest that is summed on its own is a
 // sum of the same d products in another order. So e = g(d + 11) is enough. Where r or s underflow
 // they are off by at most 2^-149, and r s by less than the d 2^-100 that is allowed.
+//
+// With bfloat16 rows are screened by <x,y> + r s before that, x, y being the first p directions of
+// a', b' in bfloat16; r and s bound the rounding of these, too (coarse_tiles.hpp). A number is
+// rounded by at most 2^-8 of it, so |x|^2 + r^2 <= (1 + 2^-5) n, and r s and the magnitudes of the
+// p products add up to at most (1 + 2^-5)(n + m)/2. The products are exact in float32. Their p
+// additions are documented to round to the nearest, one after the other; 2u for each of them allows
+// any order and direction of rounding:
+//   the sum of p products, r s and the constants:  g(2p + 2) (1 + 2^-6) (n + m + R/2),
+//   all that is above, but for its sum:            6.5u (n + m + R/2),
+// together at most e (n + m + R/2) with e = g(3d + 11). The additions take numbers below 2^-126 for
+// 0, and so does the rounding, which is less than d 2^-120 of the d 2^-100 that is allowed.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <deque>
-#include <memory>
-#include <new>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "distances/aligned.hpp"
+#include "distances/coarse_tiles.hpp"
 #include "distances/screened_tiles.hpp"
 #include "distances/sqdist.hpp"
 #include "distances/tiles.hpp"
@@ -68,39 +78,30 @@ struct Candidates {
     int64_t n = 0;
 };
 
-struct AlignedFree {
-    void operator()(float* p) const { std::free(p); }
-};
-
-// Floats aligned to a cache line, as the vector loads of the tiles require.
-inline std::unique_ptr<float[], AlignedFree> aligned_floats(int64_t n) {
-    const size_t bytes = (static_cast<size_t>(n) * sizeof(float) + 63) / 64 * 64;
-    void* p = std::aligned_alloc(64, std::max<size_t>(bytes, 64));
-    if (p == nullptr) throw std::bad_alloc();
-    return std::unique_ptr<float[], AlignedFree>(static_cast<float*>(p));
-}
-
 template <typename T>
 class RadiusScan {
   public:
     // order: the rows sorted by (class, radius); group: the class of each sorted position.
     // panelled: store rows in panels for the tiles, else row by row for a matrix product.
     // stops: numbers of directions after which tiles are screened, ascending and less than d, at
-    // most kStops; the rows to pack must then be rotated. Empty if they are not screened.
+    // most kStops; the rows to pack must then be rotated. Empty if they are not screened. With
+    // bfloat16 the first kCoarseStops of them are not repeated in float32.
     RadiusScan(const T* Z, int64_t n, int64_t d, const int64_t* order, const int64_t* group,
                const double* radius2, const double* centre, double scale, int64_t limit,
                bool panelled, const std::vector<int64_t>& stops, const std::string& instructions)
         : Z_(Z), n_(n), d_(d), order_(order), group_(group), radius2_(radius2), centre_(centre),
-          scale_(scale), limit_(limit), panelled_(panelled), stops_(stops),
+          scale_(scale), limit_(limit), panelled_(panelled), screened_(!stops.empty()),
+          coarse_(n, d, instructions == "avx512bf16" ? stops : std::vector<int64_t>()),
+          stops_(stops.begin() + coarse_.n_stops(), stops.end()),
           tile_(tile_for(instructions)), screened_tile_(screened_tile_for(instructions)),
           panels_((n + kPanel - 1) / kPanel), rows_(aligned_floats(panels_ * kPanel * d)),
           init_(aligned_floats(panels_ * kPanel)), need_(aligned_floats(panels_ * kPanel)),
           half_(aligned_floats(panels_ * kPanel)), half_max_(panels_, 0.0f) {
-        if (stops.empty()) return;
+        if (stops_.empty()) return;
         // A vector from any stop on ends within the row.
-        stride_ = (d - stops[0] + 2 * kRestLanes - 2) / kRestLanes * kRestLanes;
+        stride_ = (d - stops_[0] + 2 * kRestLanes - 2) / kRestLanes * kRestLanes;
         rest_ = aligned_floats(panels_ * kPanel * stride_);
-        for (size_t s = 0; s < stops.size(); ++s) norms_[s] = aligned_floats(panels_ * kPanel);
+        for (size_t s = 0; s < stops_.size(); ++s) norms_[s] = aligned_floats(panels_ * kPanel);
     }
 
     int64_t panels() const { return panels_; }
@@ -108,7 +109,7 @@ class RadiusScan {
     int64_t dropped() const { return dropped_.load(); }  // pairs in tiles that were dropped early
     float* rows() const { return rows_.get(); }
     bool panelled() const { return panelled_; }
-    bool screened() const { return !stops_.empty(); }
+    bool screened() const { return screened_; }
 
     // First panel with a column of another class than the first row of panel p.
     int64_t first_column_panel(int64_t p) const {
@@ -134,6 +135,7 @@ class RadiusScan {
                 }
                 half_max_[p] = std::max(half_max_[p], half_[i]);
                 if (!stops_.empty()) pack_rest(i);
+                if (coarse_.n_stops() > 0) coarse_.pack(i, panel_row(i));
             }
         }
     }
@@ -150,7 +152,7 @@ class RadiusScan {
         for (int64_t q = first.empty() ? panels_ : first[0]; q < panels_; ++q) {
             if (found() > limit_) return;
             for (int64_t p = begin; p < end && first[p - begin] <= q; ++p) {
-                if (stops_.empty()) needs(p * kPanel, kPanel, q, need);
+                if (!screened_) needs(p * kPanel, kPanel, q, need);
                 for (int r0 = 0; r0 < kPanel; r0 += kTile) {
                     if (!near_tile(p, r0, q, need + r0, masks, &dropped)) continue;
                     for (int r = 0; r < kTile; ++r) {
@@ -190,11 +192,15 @@ class RadiusScan {
     }
 
   private:
+    // Row i of the panels; one direction of it follows another by kPanel.
+    float* panel_row(int64_t i) const {
+        return rows_.get() + i / kPanel * kPanel * d_ + i % kPanel;
+    }
+
     // Store row i from its values by feature; returns the squared norm of what is stored.
     template <typename Values>
     double pack_row(int64_t i, const Values& value_of) {
-        float* row = panelled_ ? rows_.get() + i / kPanel * kPanel * d_ + i % kPanel
-                               : rows_.get() + i * d_;
+        float* row = panelled_ ? panel_row(i) : rows_.get() + i * d_;
         const int64_t step = panelled_ ? kPanel : 1;
         double norm2 = 0;
         for (int64_t f = 0; f < d_; ++f) {
@@ -214,20 +220,21 @@ class RadiusScan {
     }
 
     void pack_constants(int64_t i, double norm2) {
-        const double k = static_cast<double>(d_) + (stops_.empty() ? 8 : 11);
+        const double d = static_cast<double>(d_);
+        const double k = !screened_ ? d + 8 : coarse_.n_stops() == 0 ? d + 11 : 3 * d + 11;
         const double u = 0x1p-24, e = k * u / (1 - k * u);
         // Distances are at most 2, so a squared radius above 8 is the same as 8.
-        const double tiny = static_cast<double>(d_) * 5e-324;  // underflow in double
+        const double tiny = d * 5e-324;  // underflow in double
         const double wide = (std::max(radius2_[order_[i]], 0.0) + tiny) * scale_;
         const double R = std::min(8.0, wide * scale_);
         init_[i] = static_cast<float>(-norm2 * (0.5 - e));
         need_[i] = static_cast<float>(norm2 * (0.5 - e));
-        half_[i] = static_cast<float>(R / 2 * (1 + e) + static_cast<double>(d_) * 0x1p-100);
+        half_[i] = static_cast<float>(R / 2 * (1 + e) + d * 0x1p-100);
     }
 
     // The directions of row i from the first stop on, and at least the norms of the rest.
     void pack_rest(int64_t i) {
-        const float* row = rows_.get() + i / kPanel * kPanel * d_ + i % kPanel;
+        const float* row = panel_row(i);
         float* rest = rest_.get() + i * stride_;
         double norm2 = 0;
         int64_t f = d_;
@@ -249,7 +256,7 @@ class RadiusScan {
         const float* rows = rows_.get() + p * kPanel * d_ + r0;
         const float* columns = rows_.get() + column * d_;
         const float* init = init_.get() + column;
-        if (stops_.empty()) return tile_(rows, columns, d_, init, need, masks);
+        if (!screened_) return tile_(rows, columns, d_, init, need, masks);
         ScreenedTile tile;
         tile.rows = rows;
         tile.columns = columns;
@@ -268,6 +275,7 @@ class RadiusScan {
         tile.column_rest = rest_.get() + column * stride_;
         tile.stride = stride_;
         tile.dropped = dropped;
+        coarse_.put_into(tile, row, column);
         return screened_tile_(tile, masks);
     }
 
@@ -306,14 +314,15 @@ class RadiusScan {
     const double *radius2_, *centre_;
     double scale_;
     int64_t limit_;
-    bool panelled_;
+    bool panelled_, screened_;
+    CoarseRows coarse_;
     std::vector<int64_t> stops_;
     Tile tile_;
     Screened screened_tile_;
     int64_t panels_;
-    std::unique_ptr<float[], AlignedFree> rows_, init_, need_, half_;
+    Aligned<float> rows_, init_, need_, half_;
     int64_t stride_ = 0;
-    std::unique_ptr<float[], AlignedFree> rest_, norms_[kStops];
+    Aligned<float> rest_, norms_[kStops];
     std::vector<float> half_max_;  // of each panel
     std::atomic<int64_t> found_{0}, dropped_{0};
 };

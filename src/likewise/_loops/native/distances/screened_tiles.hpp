@@ -21,8 +21,9 @@
 
 namespace likewise {
 
-constexpr int kStops = 3;  // how often a tile may stop
-constexpr int kFew = 12;   // entries that are finished one by one (measured)
+constexpr int kStops = 3;        // how often a tile may stop
+constexpr int kCoarseStops = 2;  // how often of these in bfloat16, where it is used (measured)
+constexpr int kFew = 12;         // entries that are finished one by one (measured)
 
 struct ScreenedTile {
     const float *rows, *columns;  // panels
@@ -34,6 +35,11 @@ struct ScreenedTile {
     const float *row_rest, *column_rest;  // directions from the first stop on, row by row
     int64_t stride;    // of these rows, with zeros for a vector beyond the end
     int64_t* dropped;  // counts the entries of which none could reach 0 at a stop
+    // Of coarse_tiles.hpp: two directions in bfloat16 per number, and stops that count numbers.
+    const uint32_t *coarse_rows, *coarse_columns;  // panels
+    int n_coarse_stops;
+    int64_t coarse_stops[kCoarseStops];
+    const float *coarse_row_norms[kCoarseStops], *coarse_column_norms[kCoarseStops];
 };
 
 using Screened = bool (*)(const ScreenedTile& tile, uint64_t* masks);
@@ -222,12 +228,13 @@ __attribute__((target("avx512f"), always_inline)) inline __m512 larger(__m512 a,
 __attribute__((target("avx512f"), noinline)) inline int entries_left_avx512(
     const ScreenedTile& t, int s, const float* sums, uint64_t* masks) {
     const bool done = s == t.n_stops;
+    const float* column_norms = done ? t.column_half : t.column_norms[s];  // of no use, times 0
     for (int r = 0; r < kTile; ++r) {
         const __m512 row_norm = _mm512_set1_ps(done ? 0.0f : t.row_norms[s][r]);
         const __m512 row_half = _mm512_set1_ps(t.row_half[r]);
         masks[r] = 0;
         for (int c = 0; c < kPanel; c += 16) {
-            const __m512 norms = _mm512_load_ps(t.column_norms[done ? 0 : s] + c);
+            const __m512 norms = _mm512_load_ps(column_norms + c);
             const __m512 half = larger(row_half, _mm512_load_ps(t.column_half + c));
             const __m512 most =
                 _mm512_fmadd_ps(row_norm, norms, _mm512_load_ps(sums + r * kPanel + c));
@@ -296,13 +303,5 @@ __attribute__((target("avx512f"))) inline bool screened_tile_avx512(const Screen
     return false;
 }
 #endif
-
-inline Screened screened_tile_for(const std::string& instructions) {
-#ifdef LIKEWISE_X86
-    if (instructions == "avx512") return screened_tile_avx512;
-    if (instructions == "avx2") return screened_tile_avx2;
-#endif
-    return screened_tile_portable;
-}
 
 }  // namespace likewise

@@ -144,6 +144,10 @@ __attribute__((target("avx512f"))) inline bool tile_avx512(const float* rows, co
 // The instruction sets that this processor has, fastest first.
 inline std::vector<std::string> instruction_sets() {
     std::vector<std::string> sets;
+#ifdef LIKEWISE_BFLOAT16
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bf16"))
+        sets.push_back("avx512bf16");
+#endif
 #ifdef LIKEWISE_X86
     if (__builtin_cpu_supports("avx512f")) sets.push_back("avx512");
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) sets.push_back("avx2");
@@ -154,7 +158,7 @@ inline std::vector<std::string> instruction_sets() {
 
 inline Tile tile_for(const std::string& instructions) {
 #ifdef LIKEWISE_X86
-    if (instructions == "avx512") return tile_avx512;
+    if (instructions == "avx512" || instructions == "avx512bf16") return tile_avx512;
     if (instructions == "avx2") return tile_avx2;
 #endif
     return tile_portable;
