@@ -28,7 +28,7 @@ from likewise._runtime.validation import (
     collected_warnings,
     warn_user,
 )
-from likewise.base.estimate import Estimate, estimate_fit, expected_seconds
+from likewise.base.estimate import Estimate, NestedFit, estimate_fit, expected_seconds
 from likewise.base.notebook_summary import notebook_summary
 from likewise.solvers import Iteration, Solution
 
@@ -167,7 +167,12 @@ class Learner(CallbackSupportMixin, BaseEstimator):
         >>> lw.NCA().estimate(small).seconds < lw.NCA().estimate(large).seconds
         True
         """
+        self._check_parameters()
         return estimate_fit(self, X, y, n_pairs)
+
+    def _nested_fits(self, n_pairs: int) -> Sequence[NestedFit]:
+        """Return the fits of other learners that a fit takes, from labels if `n_pairs` is 0."""
+        return ()
 
     @property
     def _repr_html_(self) -> Callable[[], str]:
