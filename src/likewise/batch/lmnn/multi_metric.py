@@ -32,6 +32,7 @@ from likewise.batch._initialisation import initial_components
 from likewise.batch.lmnn.clusters import assign_clusters
 from likewise.batch.lmnn.early_stopping import ValidationSet, split_validation
 from likewise.batch.lmnn.estimator import LMNN
+from likewise.batch.lmnn.few_rows import warn_of_few_rows
 from likewise.batch.lmnn.impostors import ClusteredImpostorSearch
 from likewise.batch.lmnn.local_metrics import LocalMetrics
 from likewise.batch.lmnn.memory import require_memory_for_lmnn
@@ -203,7 +204,9 @@ class MultiMetricLMNN(NeighborVoter):
             tol=self.tol,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
-        ).fit(X[train], classes[codes[train]], anchor_weight=weights[train])
+        )
+        single._warns_of_few_rows = False  # that is done once, for all metrics
+        single.fit(X[train], classes[codes[train]], anchor_weight=weights[train])
         attributes = {
             "classes_": classes,
             "clusters_": clusters,
@@ -303,6 +306,8 @@ class MultiMetricLMNN(NeighborVoter):
             validation_error=validation_error if len(held_out) else None,
         )
         self.duality_gap_ = 1.0 if found.gap is None else found.gap
+        if not len(held_out):
+            warn_of_few_rows(self, supervision.n_free, objective)
         return components(found.x)
 
     def kneighbors(self, X: TableLike, n_neighbors: int | None = None) -> tuple[Array, IndexArray]:
