@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from likewise._runtime.arrays import Array
 from likewise._runtime.text import quote
 from likewise._runtime.validation import Rule, either, has_method, none, warn_user
-from likewise.base import Learner, MetricLearner, NestedFit
+from likewise.base import Learner, MetricLearner
+from likewise.base.estimate import NestedFit
 from likewise.methods import METHODS
 
 _METRICS_BY_NAME = {

@@ -41,7 +41,8 @@ from likewise._runtime.validation import (
     one_of,
     positive,
 )
-from likewise.base import Learner, NestedFit, fitting
+from likewise.base import Learner, fitting
+from likewise.base.estimate import NestedFit
 from likewise.base.metric_learner import transform_centred
 from likewise.batch import LMNN
 from likewise.constraints._class_sizes import check_class_sizes

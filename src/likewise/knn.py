@@ -48,7 +48,8 @@ from likewise._runtime.validation import (
     n_jobs_rule,
     one_of,
 )
-from likewise.base import MetricLearner, NeighborVoter, NestedFit, fitting
+from likewise.base import MetricLearner, NeighborVoter, fitting
+from likewise.base.estimate import NestedFit
 from likewise.base.metric_learner import transform_centred
 from likewise.neighbors import nearest, vote
 from likewise.neighbors._arguments import ALGORITHMS, Algorithm

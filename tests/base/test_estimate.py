@@ -319,6 +319,21 @@ def test_a_file_that_is_read_in_blocks_needs_less_memory(tmp_path):
         assert lw.LMNN().estimate(in_file).n_bytes < lw.LMNN().estimate(rows).n_bytes
 
 
+def test_dask_arrays_are_read_in_blocks_and_dataframes_do_not_know_their_length():
+    da = pytest.importorskip("dask.array", reason="needs likewise[dask]")
+    dd = pytest.importorskip("dask.dataframe", reason="needs likewise[dask]")
+    rows, y = np.zeros((200_000, 50), dtype=np.float32), np.arange(200_000) % 3
+    lazy = da.from_array(rows, chunks=(50_000, 50))
+    found, in_memory = lw.LMNN().estimate(lazy, y), lw.LMNN().estimate(rows, y)
+    assert found.seconds == in_memory.seconds
+    assert found.n_bytes < in_memory.n_bytes
+    table = dd.from_pandas(pd.DataFrame(rows[:100]), npartitions=2)
+    unknown = lazy[lazy[:, 0] > 0]
+    for X in (table, unknown):
+        with pytest.raises(ValueError, match="number of rows is not known"):
+            lw.LMNN().estimate(X)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("learner", [lw.LMNN(), lw.NCA(), lw.ITML(), lw.PLML()], ids=repr)
 def test_digits_take_about_as_long_as_estimated(learner):

@@ -38,7 +38,8 @@ from likewise.adapter._rows import RowPool
 from likewise.adapter._sources import ArraySource, RowSource
 from likewise.adapter._triplets import JudgedTriplets
 from likewise.adapter._verdict import MIN_JUDGEMENTS, describe_choice
-from likewise.base import NestedFit, fitting
+from likewise.base import fitting
+from likewise.base.estimate import NestedFit
 from likewise.constraints import as_pairs, as_triplets
 
 Judgements = Labels | JudgedPairs | JudgedTriplets

@@ -3,7 +3,7 @@
 from likewise._runtime.interrupts import time_limit
 from likewise._runtime.validation import check_labelled, check_rows
 from likewise.base.affine_map import AffineMap
-from likewise.base.estimate import Estimate, NestedFit
+from likewise.base.estimate import Estimate
 from likewise.base.learner import Learner, fitting, updating
 from likewise.base.metric_learner import MetricLearner
 from likewise.base.online_learner import OnlineLearner
@@ -16,7 +16,6 @@ __all__ = [
     "Learner",
     "MetricLearner",
     "NeighborVoter",
-    "NestedFit",
     "OnlineLearner",
     "PairExplanation",
     "check_labelled",

@@ -155,9 +155,15 @@ def expected_seconds(
 def _size(learner: Any, X: TableLike, y: ArrayLike | None, n_pairs: int | None) -> Size:
     check_table(X, "X")
     n, d = np.shape(X)
+    if is_dask(X) and not isinstance(n, int):
+        raise ValueError(
+            "X is a Dask collection whose number of rows is not known before it is computed, but "
+            "an estimate needs it: give np.broadcast_to(0.0, (n_rows, n_columns)) in its place."
+        )
     n_classes = 2 if y is None else len(np.unique(np.asarray(y)))
     itemsize = 4 if getattr(X, "dtype", None) == np.float32 else 8
-    return Size(n, d, n_classes, n_pairs or 0, learner, itemsize, is_read_in_blocks(X))
+    in_blocks = is_dask(X) or is_read_in_blocks(X)
+    return Size(n, d, n_classes, n_pairs or 0, learner, itemsize, in_blocks)
 
 
 def _parts(learner: Any, size: Size, number: int = 1) -> Iterator[_Part]:

@@ -145,10 +145,13 @@ class Learner(CallbackSupportMixin, BaseEstimator):
     ) -> Estimate:
         """Estimate the time and memory of a fit, without fitting.
 
+        Fits of a metric within it count; those of learners of other packages do not.
+
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Only its shape and type count, and whether it is a memory map.
+            Only its shape and type count, and whether it is a memory map or a Dask array. The
+            time is that of processors in one process, also for tensors and Dask arrays.
         y : array-like of shape (n_samples,), optional
             Labels, of which the number of classes counts; two by default.
         n_pairs : int, optional

@@ -34,7 +34,8 @@ from likewise._runtime.validation import (
     one_of,
     strictly_between,
 )
-from likewise.base import NestedFit, fitting
+from likewise.base import fitting
+from likewise.base.estimate import NestedFit
 from likewise.batch import Euclidean
 from likewise.constraints import Pairs, as_pairs
 from likewise.exceptions import GuaranteeError
