@@ -186,7 +186,8 @@ def _cost_of(learner: Any) -> Cost:
         if cls.__name__ in COSTS:
             return COSTS[cls.__name__]
     raise NotImplementedError(
-        f"{type(learner).__name__} has no cost formula: give the class a Cost as _cost."
+        f"{type(learner).__name__} has no cost formula: give the class a "
+        "likewise.base.costs.Cost as _cost."
     )
 
 
