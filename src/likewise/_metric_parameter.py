@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from likewise._runtime.arrays import Array
 from likewise._runtime.text import quote
 from likewise._runtime.validation import Rule, either, has_method, none, warn_user
-from likewise.base import MetricLearner
+from likewise.base import Learner, MetricLearner
+from likewise.base.estimate import NestedFit
 from likewise.methods import METHODS
 
 _METRICS_BY_NAME = {
@@ -65,6 +66,22 @@ def require_no_gathering(metric: Any) -> None:
             f"X is a Dask collection, but metric={quote(metric)} would gather its rows: a metric "
             "of likewise, or a frozen one, is needed."
         )
+
+
+def nested_fits(
+    metric: Any, number: int = 1, *, rows: float = 1.0, pairs: float = 1.0
+) -> list[NestedFit]:
+    """Return the fits of the parameter `metric` of an estimator, for an estimate of their cost.
+
+    A frozen metric is not fitted, and learners of other packages have no formula. Of a pipeline,
+    the steps of this library count.
+    """
+    if isinstance(metric, str):
+        metric = unfitted_metric(metric)
+    learners = [metric]
+    if not isinstance(metric, FrozenEstimator):
+        learners = [step for _, step in getattr(metric, "steps", [("", metric)])]
+    return [NestedFit(one, number, rows, pairs) for one in learners if isinstance(one, Learner)]
 
 
 def fit_metric(owner: Any, metric: Any, X: Array, y: Array, fit_params: Mapping[str, Any]) -> Any:

@@ -10,7 +10,13 @@ from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.validation import check_is_fitted
 
 from likewise import _loops
-from likewise._metric_parameter import METRIC_RULE, fit_metric, metric_router, unfitted_metric
+from likewise._metric_parameter import (
+    METRIC_RULE,
+    fit_metric,
+    metric_router,
+    nested_fits,
+    unfitted_metric,
+)
 from likewise._numerics.centring import robust_centre
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.invariants import (
@@ -36,6 +42,7 @@ from likewise._runtime.validation import (
     positive,
 )
 from likewise.base import Learner, fitting
+from likewise.base.estimate import NestedFit
 from likewise.base.metric_learner import transform_centred
 from likewise.batch import LMNN
 from likewise.constraints._class_sizes import check_class_sizes
@@ -292,6 +299,9 @@ class EnergyClassifier(ClassifierMixin, Learner):
             With the requests of `metric`.
         """
         return metric_router(self, self._metric_to_fit())
+
+    def _nested_fits(self, n_pairs: int) -> list[NestedFit]:
+        return nested_fits(self._metric_to_fit())
 
     def _metric_to_fit(self) -> Any:
         return LMNN() if self.metric is None else self.metric

@@ -12,7 +12,13 @@ from numpy.typing import ArrayLike
 from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.validation import check_is_fitted
 
-from likewise._metric_parameter import METRIC_RULE, fit_metric, metric_router, require_no_gathering
+from likewise._metric_parameter import (
+    METRIC_RULE,
+    fit_metric,
+    metric_router,
+    nested_fits,
+    require_no_gathering,
+)
 from likewise._numerics.centring import robust_centre
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.blocks import is_dask
@@ -43,6 +49,7 @@ from likewise._runtime.validation import (
     one_of,
 )
 from likewise.base import MetricLearner, NeighborVoter, fitting
+from likewise.base.estimate import NestedFit
 from likewise.base.metric_learner import transform_centred
 from likewise.neighbors import nearest, vote
 from likewise.neighbors._arguments import ALGORITHMS, Algorithm
@@ -243,6 +250,9 @@ class MetricKNN(NeighborVoter):
             With the requests of `metric`.
         """
         return metric_router(self, self.metric)
+
+    def _nested_fits(self, n_pairs: int) -> list[NestedFit]:
+        return nested_fits(self.metric)
 
     def _vote(self, X: TableLike) -> tuple[IndexArray, Array]:
         distances, index = (to_numpy(part) for part in self.kneighbors(X))

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,7 +17,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 import likewise as lw
 from likewise._runtime import progress as module
-from likewise._runtime.progress import TimeLeft, expecting, overall_progress, progress
+from likewise._runtime.progress import Overall, expecting, overall_progress, progress
+from likewise._runtime.time_left import TimeLeft
 from likewise.testing._data import blobs
 
 
@@ -27,6 +29,71 @@ class Clock:
 
     def __call__(self):
         return self.now
+
+
+class SteppedTime:
+    """Time that passes only when a test says so, for the threads of displays, too.
+
+    A thread that waits is woken when its time comes, and has done what it then does when the clock
+    goes on: when it waits again, or has ended.
+    """
+
+    def __init__(self, monkeypatch):
+        self.now, self.changed = 0.0, threading.Condition()
+        self.waiting, self.threads = {}, []
+        names = SimpleNamespace(
+            Event=lambda: _SteppedEvent(self), Thread=self.thread, Lock=threading.Lock
+        )
+        monkeypatch.setattr(module, "threading", names)
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: self.now))
+
+    def thread(self, **options):
+        self.threads.append(threading.Thread(**options))
+        return self.threads[-1]
+
+    def idle(self):
+        """Return whether all threads that are alive wait for a later time."""
+        alive = [thread for thread in self.threads if thread.is_alive()]
+        return all(self.waiting.get(thread, -1) > self.now for thread in alive)
+
+    def advance(self, seconds):
+        """Let time pass, and let the threads do what they do in it."""
+        end = self.now + seconds
+        while True:
+            while not self.idle():
+                time.sleep(0.001)
+            with self.changed:
+                due = [until for until in self.waiting.values() if until <= end]
+                self.now = min(due, default=end)
+                self.changed.notify_all()
+                if not due:
+                    return
+
+
+class _SteppedEvent:
+    def __init__(self, time):
+        self.time, self.set_already = time, False
+
+    def is_set(self):
+        return self.set_already
+
+    def set(self):
+        with self.time.changed:
+            self.set_already = True
+            self.time.changed.notify_all()
+
+    def wait(self, seconds):
+        thread, until = threading.current_thread(), self.time.now + seconds
+        with self.time.changed:
+            self.time.waiting[thread] = until
+            self.time.changed.wait_for(lambda: self.set_already or self.time.now >= until)
+            del self.time.waiting[thread]
+        return self.set_already
+
+
+@pytest.fixture
+def stepped(monkeypatch):
+    return SteppedTime(monkeypatch)
 
 
 def ranges(trace, total, end):
@@ -143,6 +210,21 @@ def test_an_exact_number_of_iterations_tells_the_time_from_the_first_one_on():
     assert left.bounds() == pytest.approx((15, 15))
 
 
+def test_steps_that_may_differ_tell_the_time_once_a_fifth_is_done_or_the_expected_one_is_over():
+    clock = Clock()
+    left = TimeLeft(10, clock, exact=True, expected=(20.0, 40.0), later=(1.0, 2.0))
+    clock.now = 1
+    left.report(1, None)
+    assert left.bounds() == pytest.approx((20, 41))
+    clock.now = 5
+    left.report(2, None)
+    assert left.bounds() == pytest.approx((21, 22))
+    late = TimeLeft(10, clock, exact=True, expected=(2.0, 4.0), later=(1.0, 2.0))
+    clock.now = 10
+    late.report(1, None)
+    assert late.bounds() == pytest.approx((46, 47))
+
+
 def test_the_limit_of_iterations_ends_the_range():
     slow = [(float(i), i, np.exp(100 - i)) for i in range(1, 60)]
     known = [bounds for bounds in ranges(slow, 60, end=60.0) if bounds is not None]
@@ -227,24 +309,23 @@ def test_ranges_in_words(bounds, words):
     assert module._in_words(*bounds) == words
 
 
-def test_a_line_every_few_seconds_without_a_terminal(capsys, monkeypatch):
-    monkeypatch.setattr(module, "SECONDS_BETWEEN_LINES", 0.05)
+def test_a_line_every_few_seconds_without_a_terminal(capsys, stepped):
     with progress("Search", None, shown=True):
-        time.sleep(0.4)  # one long piece of work, without a report
-    lines = capsys.readouterr().err.splitlines()
-    assert 3 <= len(lines) <= 9
-    assert all(line == "Search: 0:00:00 elapsed" for line in lines)
+        stepped.advance(17)  # one long piece of work, without a report
+    assert capsys.readouterr().err.splitlines() == [
+        f"Search: 0:00:{seconds:02} elapsed" for seconds in (5, 10, 15, 17)
+    ]
 
 
-def test_lines_have_numbers_and_the_time_left(capsys, monkeypatch):
-    monkeypatch.setattr(module, "SECONDS_BETWEEN_LINES", 0.05)
+def test_lines_have_numbers_and_the_time_left(capsys, stepped):
     with progress("Fit", 100, shown=True) as report:
         for done in range(60, 70):
             report(done, objective=1234.5678)
-            time.sleep(0.02)
-    *lines, last = capsys.readouterr().err.splitlines()
-    assert re.fullmatch(r"Fit: 6\d/100, objective 1234\.57, 0:00:00 elapsed, .* left", lines[-1])
-    assert last == "Fit: 69/100, objective 1234.57, 0:00:00 elapsed"
+            stepped.advance(0.6)
+    assert capsys.readouterr().err.splitlines() == [
+        "Fit: 68/100, objective 1234.57, 0:00:05 elapsed, about 0:00:02 left",
+        "Fit: 69/100, objective 1234.57, 0:00:06 elapsed",
+    ]
 
 
 def test_no_thread_is_left_after_an_error(capsys):
@@ -304,21 +385,23 @@ def test_a_bar_in_a_terminal():
     assert re.search(r"\d+/500, objective", text)
 
 
-def test_what_is_expected_is_shown_at_once_and_then_as_time_left(capsys, monkeypatch):
-    monkeypatch.setattr(module, "SECONDS_BETWEEN_LINES", 0.05)
+def test_what_is_expected_is_shown_at_once_and_then_as_time_left(capsys, stepped):
     with expecting("Fit", lambda: (40.0, 90.0), shown=True):
         assert capsys.readouterr().err == "Fit: about 0:01:00 expected\n"
         with progress("Fit, search", None, shown=True):
-            time.sleep(0.4)
+            stepped.advance(6)
         with progress("Fit", 100, shown=True):
-            time.sleep(0.4)
+            stepped.advance(6)
     with progress("Another", 100, shown=True):
-        time.sleep(0.4)
-    shown = capsys.readouterr().err.splitlines()
-    left = r"about 0:0(1:00|0:5\d) left"  # in whole seconds, some lines later than others
-    assert any(re.fullmatch(rf"Fit, search: 0:00:0\d elapsed, {left}", line) for line in shown)
-    assert any(re.fullmatch(rf"Fit: 0/100, 0:00:0\d elapsed, {left}", line) for line in shown)
-    assert [line for line in shown if "Another" in line and "left" in line] == []
+        stepped.advance(6)
+    assert capsys.readouterr().err.splitlines() == [
+        "Fit, search: 0:00:05 elapsed, about 0:00:55 left",
+        "Fit, search: 0:00:06 elapsed",
+        "Fit: 0/100, 0:00:05 elapsed, about 0:00:48 left",
+        "Fit: 0/100, 0:00:06 elapsed",
+        "Another: 0/100, 0:00:05 elapsed",
+        "Another: 0/100, 0:00:06 elapsed",
+    ]
 
 
 def test_nothing_is_estimated_where_nothing_is_shown(capsys):
@@ -358,44 +441,123 @@ def test_short_work_shows_nothing(capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_long_work_shows_lines_and_the_fit_in_it(capsys, monkeypatch):
-    monkeypatch.setattr(module, "SECONDS_BETWEEN_LINES", 0.05)
-    with overall_progress("working\x1b[31m", after=0.05) as overall:
-        time.sleep(0.12)
+def test_long_work_shows_lines_and_the_fit_in_it(capsys, stepped):
+    with overall_progress("working\x1b[31m", after=2) as overall:
+        stepped.advance(3)
         with progress("LMNN", 100, shown=False) as report:
             report(40, objective=2.5)
-            time.sleep(0.12)
+            stepped.advance(5)
         overall.move(3, 4, "NCA, fold 1")
-        time.sleep(0.12)
-    lines = capsys.readouterr().err.splitlines()
-    assert lines[0].startswith(r"working\x1b[31m: 0:00:00 elapsed")
-    assert any(line.startswith("LMNN: 40/100, objective 2.5, ") for line in lines)
-    assert any("3/4, NCA, fold 1, 0:00:00 elapsed" in line for line in lines)
-    assert lines[-1].startswith(r"working\x1b[31m: 3/4")
+        stepped.advance(5)
+    assert capsys.readouterr().err.splitlines() == [
+        r"working\x1b[31m: 0:00:02 elapsed",
+        "LMNN: 40/100, objective 2.5, 0:00:04 elapsed",
+        r"working\x1b[31m: 3/4, NCA, fold 1, 0:00:04 elapsed",
+        r"working\x1b[31m: 3/4, NCA, fold 1, 0:00:05 elapsed",
+    ]
 
 
-def test_a_command_shows_what_is_expected_of_fits_without_iterations(capsys, monkeypatch):
-    monkeypatch.setattr(module, "SECONDS_BETWEEN_LINES", 0.05)
-    with overall_progress("working", after=0.05):
+def test_work_in_stages_shows_what_is_expected_and_then_as_time_left(capsys, stepped):
+    with overall_progress("reporting", after=0.5) as overall:
+        overall.expect(lambda: [(40.0, 80.0), (4.0, 10.0)])
+        stepped.advance(4)
+        overall.move(0, 10, "first")
+        stepped.advance(2)
+        overall.move(1, 10, "second")  # which may take longer than the first one
+        stepped.advance(5)
+        overall.move(2, 10, "third")
+        stepped.advance(14)
+        overall.move(5, 10, "sixth")
+        stepped.advance(1)
+        overall.move(0, 2, "the second stage")
+        stepped.advance(4)
+        overall.move(1, 2, "its end")
+        stepped.advance(5)
+    assert capsys.readouterr().err.splitlines() == [
+        "reporting: about 0:01:03 expected",
+        "reporting: 0:00:00 elapsed, about 0:01:02 left",
+        "reporting: 0/10, first, 0:00:02 elapsed, about 0:01:01 left",
+        "reporting: 1/10, second, 0:00:06 elapsed, about 0:00:56 left",
+        "reporting: 2/10, third, 0:00:12 elapsed, about 0:00:30 left",
+        "reporting: 2/10, third, 0:00:16 elapsed, about 0:00:25 left",
+        "reporting: 5/10, sixth, 0:00:22 elapsed, about 0:00:27 left",
+        "reporting: 1/2, its end, 0:00:04 elapsed, about 0:00:04 left",
+        "reporting: 1/2, its end, 0:00:09 elapsed",
+    ]
+
+
+def test_what_is_expected_is_said_when_it_is_known(capsys, stepped):
+    with overall_progress("comparing", after=0.5) as overall:
+        stepped.advance(1)
+        overall.expect(lambda: [(40.0, 80.0)])
+        stepped.advance(5)
+    assert capsys.readouterr().err.splitlines() == [
+        "comparing: 0:00:00 elapsed",
+        "comparing: about 0:00:57 expected",
+        "comparing: 0:00:04 elapsed, about 0:00:52 left",
+        "comparing: 0:00:05 elapsed",
+    ]
+
+
+def test_a_display_waits_for_what_is_expected():
+    overall, shown = Overall("comparing"), []
+    display = threading.Thread(target=lambda: shown.append(overall.news()))
+
+    def stages():
+        display.start()
+        display.join(0.1)
+        assert display.is_alive()
+        return [(40.0, 80.0)]
+
+    overall.expect(stages)
+    display.join()
+    assert shown == ["comparing: about 0:00:57 expected"]
+    assert overall.news() is None
+
+
+def test_the_next_stage_may_have_as_many_steps(capsys, stepped):
+    with overall_progress("comparing", after=0.5) as overall:
+        overall.expect(lambda: [(2.0, 8.0), (40.0, 80.0)])
+        overall.move(0, 10, "first ranking")
+        overall.move(9, 10, "first ranking")
+        overall.move(0, 10, "all rows")
+        stepped.advance(1)
+    shown = capsys.readouterr().err.splitlines()
+    assert shown[1] == "comparing: 0/10, all rows, 0:00:00 elapsed, about 0:00:56 left"
+
+
+def test_what_is_wrong_with_the_arguments_is_left_for_the_work_to_say(capsys, stepped):
+    def stages():
+        raise ValueError("there is no method LMMN")
+
+    with overall_progress("comparing", after=0.5) as overall:
+        overall.expect(stages)
+        stepped.advance(1)
+    assert capsys.readouterr().err.splitlines() == [
+        "comparing: 0:00:00 elapsed",
+        "comparing: 0:00:01 elapsed",
+    ]
+
+
+def test_a_command_shows_what_is_expected_of_fits_without_iterations(capsys, stepped):
+    with overall_progress("working"):
         with expecting("RCA", lambda: (40.0, 90.0), shown=False):
-            time.sleep(0.4)
-        time.sleep(0.4)
-    lines = capsys.readouterr().err.splitlines()
-    left = r"about 0:0(1:00|0:5\d) left"
-    assert re.fullmatch(rf"RCA: 0:00:0\d elapsed, {left}", lines[0])
-    assert re.fullmatch(r"working: 0:00:0\d elapsed", lines[-1])
+            stepped.advance(4)
+        stepped.advance(4)
+    assert capsys.readouterr().err.splitlines() == [
+        "RCA: 0:00:02 elapsed, about 0:00:58 left",
+        "working: 0:00:07 elapsed",
+        "working: 0:00:08 elapsed",
+    ]
 
 
-def test_fits_that_are_steps_of_others_are_not_shown(capsys, monkeypatch):
-    monkeypatch.setattr(module, "SECONDS_BETWEEN_LINES", 0.02)
-    with (
-        overall_progress("comparing", after=0.02, nested=False),
-        progress("LMNN", 100, shown=False),
-    ):
-        time.sleep(0.1)
-    shown = capsys.readouterr().err
-    assert "comparing" in shown
-    assert "LMNN" not in shown
+def test_fits_that_are_steps_of_others_are_not_shown(capsys, stepped):
+    with overall_progress("comparing", nested=False), progress("LMNN", 100, shown=False):
+        stepped.advance(3)
+    assert capsys.readouterr().err.splitlines() == [
+        "comparing: 0:00:02 elapsed",
+        "comparing: 0:00:03 elapsed",
+    ]
 
 
 def test_no_thread_of_the_display_is_left_after_an_error(capsys):

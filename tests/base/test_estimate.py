@@ -8,15 +8,20 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import likewise as lw
 from likewise.base import estimate
-from likewise.base.estimate import COSTS, Cost, Estimate, expected_seconds, machine_rate
+from likewise.base.costs import COSTS, Cost
+from likewise.base.estimate import Estimate, expected_seconds, machine_rate
 from likewise.datasets import load
 from likewise.evaluation import estimate_compare
 from likewise.methods import METHODS
 from likewise.tables import TableEncoder, TableModel
+from likewise.testing._data import blobs
 
 
 def test_every_method_has_a_formula():
@@ -53,6 +58,99 @@ def test_a_classifier_costs_its_metric_too():
     alone = lw.MetricKNN().estimate(X, y).seconds
     both = lw.MetricKNN(metric=lw.NCA()).estimate(X, y).seconds
     assert both == pytest.approx(alone + lw.NCA().estimate(X, y).seconds)
+
+
+def seconds_of_fits(learner, X, y=None, n_pairs=None):
+    """Return the estimated seconds, and without the fits of the metric."""
+    alone = clone(learner).set_params(metric=None).estimate(X, y, n_pairs=n_pairs).seconds
+    return learner.estimate(X, y, n_pairs=n_pairs).seconds, alone
+
+
+def test_a_metric_is_fitted_whether_it_is_given_by_name_or_not():
+    X, y = np.zeros((3000, 50)), np.arange(3000) % 3
+    for owner in (lw.MetricKNN, lw.EnergyClassifier, lw.PairClassifier, lw.EmbeddingAdapter):
+        named, given = (owner(metric=metric).estimate(X, y) for metric in ("lmnn", lw.LMNN()))
+        assert named == given
+        assert named.seconds > 0.5 * lw.LMNN().estimate(X[:1500], y).seconds
+    assert lw.EnergyClassifier().estimate(X, y) == lw.EnergyClassifier("LMNN").estimate(X, y)
+    with pytest.raises(ValueError, match="metric='lmmn' is not allowed"):
+        lw.MetricKNN(metric="lmmn").estimate(X, y)
+
+
+def test_a_frozen_metric_costs_no_fit():
+    X, y = np.zeros((1000, 50)), np.arange(1000) % 3
+    frozen = FrozenEstimator(lw.LMNN(tol=0.5).fit(*blobs()))
+    for owner in (lw.MetricKNN, lw.PairClassifier, lw.EmbeddingAdapter):
+        for metric in (
+            frozen,
+            FrozenEstimator(make_pipeline(StandardScaler(), lw.LMNN()).fit(*blobs())),
+        ):
+            assert owner(metric=metric).estimate(X, y) == owner().estimate(X, y)
+    nothing_to_learn = [lw.PairClassifier(metric) for metric in ("cosine", lw.Euclidean())]
+    assert len({one.estimate(X, y) for one in [lw.PairClassifier(), *nothing_to_learn]}) == 1
+
+
+def test_the_steps_of_a_pipeline_count():
+    X, y = np.zeros((1000, 50)), np.arange(1000) % 3
+    steps = make_pipeline(StandardScaler(), lw.NCA())
+    assert lw.MetricKNN(metric=steps).estimate(X, y) == lw.MetricKNN(metric=lw.NCA()).estimate(X, y)
+
+
+def test_an_adapter_fits_its_metric_to_six_halves_and_to_all_rows():
+    X, y = np.zeros((2000, 50)), np.arange(2000) % 5
+    both, alone = seconds_of_fits(lw.EmbeddingAdapter(lw.LMNN()), X, y)
+    half, whole = (lw.LMNN().estimate(X[:n], y[:n]).seconds for n in (1000, 2000))
+    assert both - alone == pytest.approx(6 * half + whole)
+
+
+def test_an_adapter_fits_its_metric_to_folds_of_pairs():
+    X = np.zeros((2000, 50))
+    both, alone = seconds_of_fits(lw.EmbeddingAdapter("itml"), X, n_pairs=5000)
+    fold = lw.ITML().estimate(X[:1600], n_pairs=3200).seconds
+    whole = lw.ITML().estimate(X, n_pairs=5000).seconds
+    assert both - alone == pytest.approx(15 * fold + whole)
+
+
+@pytest.mark.parametrize(
+    ("judged", "n_fits"), [("labels", 7), ("pairs in components", 6), ("pairs", 16)]
+)
+def test_an_adapter_fits_its_metric_as_often_as_is_estimated(judged, n_fits, monkeypatch):
+    fits = []
+    for name in ("fit", "fit_pairs"):
+        fit = getattr(lw.RCA, name)
+        monkeypatch.setattr(lw.RCA, name, lambda self, *a, fit=fit: fits.append(0) or fit(self, *a))
+    rng = np.random.default_rng(0)
+    y = np.arange(400) % 20
+    X = rng.normal(size=(400, 8)) + 3 * rng.normal(size=(20, 8))[y]
+    adapter = lw.EmbeddingAdapter(lw.RCA())
+    if judged == "labels":
+        adapter.fit(X, y)
+    else:
+        index = np.arange(400).reshape(-1, 2)
+        if judged == "pairs":
+            index = rng.integers(0, 400, (900, 2))
+            index = index[index[:, 0] != index[:, 1]]
+        adapter.fit_pairs(X, index, np.arange(len(index)) % 2 == 0)
+    assert n_fits - 1 <= len(fits) <= n_fits  # the last one only if a map is chosen
+
+
+def test_a_pair_classifier_fits_its_metric_to_the_other_part_of_the_rows():
+    X, y = np.zeros((2000, 50)), np.arange(2000) % 5
+    judge = lw.PairClassifier("nca", validation_fraction=0.25)
+    part, whole = (lw.NCA().estimate(X[:n], y[:n]).seconds for n in (1500, 2000))
+    found = judge.estimate(X, y).seconds
+    assert found > part
+    assert judge.set_params(refit=True).estimate(X, y).seconds - found == pytest.approx(whole)
+
+
+def test_a_coarse_clock_of_processor_time_does_not_matter(monkeypatch):
+    """As on Windows, where it has steps of 16 ms."""
+    machine_rate.cache_clear()
+    rate = machine_rate()
+    machine_rate.cache_clear()
+    monkeypatch.setattr(time, "thread_time", lambda: 0.0)
+    monkeypatch.setattr(time, "process_time", lambda: 0.0)
+    assert 0.2 < machine_rate() / rate < 5
 
 
 def test_tables():
@@ -219,6 +317,21 @@ def test_a_file_that_is_read_in_blocks_needs_less_memory(tmp_path):
     in_file = np.load(tmp_path / "rows.npy", mmap_mode="r")
     with lw.config_context(max_memory="1GB"):
         assert lw.LMNN().estimate(in_file).n_bytes < lw.LMNN().estimate(rows).n_bytes
+
+
+def test_dask_arrays_are_read_in_blocks_and_dataframes_do_not_know_their_length():
+    da = pytest.importorskip("dask.array", reason="needs likewise[dask]")
+    dd = pytest.importorskip("dask.dataframe", reason="needs likewise[dask]")
+    rows, y = np.zeros((200_000, 50), dtype=np.float32), np.arange(200_000) % 3
+    lazy = da.from_array(rows, chunks=(50_000, 50))
+    found, in_memory = lw.LMNN().estimate(lazy, y), lw.LMNN().estimate(rows, y)
+    assert found.seconds == in_memory.seconds
+    assert found.n_bytes < in_memory.n_bytes
+    table = dd.from_pandas(pd.DataFrame(rows[:100]), npartitions=2)
+    unknown = lazy[lazy[:, 0] > 0]
+    for X in (table, unknown):
+        with pytest.raises(ValueError, match="number of rows is not known"):
+            lw.LMNN().estimate(X)
 
 
 @pytest.mark.slow

@@ -39,4 +39,4 @@ def test_kernels_compile_without_a_gpu(capability, tmp_path):
             "neighbours"
         ):  # products by tensor cores, mostly of columns that were loaded ahead
             assert ("wgmma" if capability == 90 else "mma.sync") in made["ptx"]
-            assert "candidates" in name or "cp.async" in made["ptx"]
+            assert name.startswith(("candidates", "prob")) or "cp.async" in made["ptx"]

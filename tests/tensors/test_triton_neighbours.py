@@ -62,12 +62,12 @@ def test_probabilities_and_sums_are_those_of_the_definition(n_samples, n_feature
 
 
 def test_rows_are_two_numbers_of_half_precision():
-    """Down to entries of 2⁻³⁹ of the largest, the sum has 22 bits."""
+    """Down to entries of 2⁻¹⁵ of the largest, the sum has 22 bits."""
     random = np.random.default_rng(0)
     Z = torch.from_numpy(random.normal(size=(50, 20)) * 2.0 ** random.integers(-15, 1, size=20))
     halves = triton_neighbours._Halves.of(Z.to(DEVICE))
     rebuilt = (halves.high.double() + halves.low.double())[:50, :20].cpu() / halves.scale
-    error = (rebuilt - Z).abs() / Z.abs().clamp(min=2.0**-17 * float(Z.abs().max()))
+    error = (rebuilt - Z).abs() / Z.abs().clamp(min=2.0**-15 * float(Z.abs().max()))
     assert float(error.max()) <= 2.0**-22
     np.testing.assert_allclose(
         halves.sqnorms[:50].cpu(), Z.square().sum(dim=1) * np.log2(np.e), rtol=1e-6

@@ -6,20 +6,17 @@ import math
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import timedelta
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 from likewise._runtime.text import printable
+from likewise._runtime.time_left import Range, TimeLeft, sum_of
 
 SECONDS_BETWEEN_LINES = 5.0
 _SECONDS_BETWEEN_DRAWINGS = 0.1
-_MIN_PROGRESS = 0.1  # towards the tolerance, before it is extrapolated
-_UNCERTAINTY = 5.0
-
-Range: TypeAlias = tuple[float, float]
 
 
 class Report(Protocol):
@@ -35,116 +32,21 @@ def _no_report(done: int, excess: float | None = None, **numbers: float) -> None
     """Report nothing."""
 
 
-class TimeLeft:
-    """The range of the time until the stopping test is met, or the last iteration is done.
-
-    At first it is the range that was expected, less the time spent. What is observed is taken from
-    the first trend on: both ranges are assumed to be right, so that their intersection is, and
-    where they have none, what is observed counts.
-
-    The middle of the observed range is the geometric mean of the time spent and of the time until
-    `excess` is 1, if its logarithm goes on to fall by its mean slope so far. Convergence is seldom
-    regular: stages follow each other, and bounds are loose until the end. So the range goes from a
-    fifth of its middle to five times that, with the extrapolated time in it, unless the limit of
-    iterations comes first. In 78 fits of 13 learners such a range was known for 62 % of the time
-    and right for 90 % of that; its middle was within a factor of 2 of the truth for 65 %.
-
-    Parameters
-    ----------
-    total : int or None
-        The largest number of iterations.
-    clock : callable
-        Returns seconds.
-    exact : bool
-        Whether there will be exactly `total` iterations: then their time is known from the first
-        one on.
-    expected : tuple of float or None
-        The fewest and the most seconds from now on, as expected before anything is observed.
-    """
-
-    def __init__(
-        self,
-        total: int | None,
-        clock: Callable[[], float] = time.monotonic,
-        *,
-        exact: bool = False,
-        expected: Range | None = None,
-    ) -> None:
-        self.total, self.clock, self.exact, self.expected = total, clock, exact, expected
-        self.start = clock()
-        self._done, self._reported, self._interval = 0, self.start, 0.0
-        self._first: tuple[float, float] | None = None  # time and logarithm of the first excess
-        self._lowest = math.inf
-
-    def elapsed(self) -> float:
-        """Return the seconds since the start."""
-        return self.clock() - self.start
-
-    def report(self, done: int, excess: float | None) -> None:
-        """Take in one report."""
-        now = self.clock()
-        self._done, self._interval, self._reported = done, now - self._reported, now
-        if excess is not None and 0 < excess < math.inf:
-            self._first = self._first or (now, math.log(excess))
-            self._lowest = min(self._lowest, math.log(excess))
-
-    def bounds(self) -> Range | None:
-        """Return the fewest and the most seconds left, or None if they are not known."""
-        expected, observed = self._as_expected(), self._as_observed()
-        if expected is None or observed is None:
-            return observed or expected
-        fewest, most = max(expected[0], observed[0]), min(expected[1], observed[1])
-        return (fewest, most) if fewest <= most else observed
-
-    def _as_expected(self) -> Range | None:
-        """Return what is left of the expected range; None if there is none, or it is over."""
-        if self.expected is None or self.elapsed() >= self.expected[1]:
-            return None
-        fewest, most = (limit - self.elapsed() for limit in self.expected)
-        return max(0.0, fewest), most
-
-    def _as_observed(self) -> Range | None:
-        """Return the range that follows from the reports; None if these do not tell."""
-        limit, steady = self._until_limit(), self._until_tolerance()
-        if steady is not None:
-            middle = math.sqrt(steady * (self._reported - self.start))
-            fewest = min(steady, middle / _UNCERTAINTY, limit)
-            most = min(max(steady, middle * _UNCERTAINTY), limit)
-        elif limit < math.inf and (self.exact or 2 * self._done >= (self.total or math.inf)):
-            fewest = most = limit
-        else:
-            return None
-        # There is at least one more report to come.
-        waited = self.clock() - self._reported
-        fewest = max(fewest, self._interval) - waited
-        most = max(most, self._interval) - waited
-        return (max(0.0, fewest), most) if most > 0 else None
-
-    def _until_tolerance(self) -> float | None:
-        """Return the time until the excess is 1 by the mean slope; None if that is not known."""
-        if self._first is None:
-            return None
-        began, first = self._first
-        progress = first - self._lowest
-        if first <= 0 or progress < _MIN_PROGRESS * first:
-            return None
-        return max(0.0, self._lowest) / progress * (self._reported - began)
-
-    def _until_limit(self) -> float:
-        """Return the time of all remaining iterations; infinite if that is not known."""
-        if self.total is None or not self._done:
-            return math.inf
-        return (self._reported - self.start) * (self.total - self._done) / self._done
-
-
 class _Work:
     """What is shown of one piece of work."""
 
     def __init__(
-        self, title: str, total: int | None, exact: bool, expected: Range | None = None
+        self,
+        title: str,
+        total: int | None,
+        exact: bool,
+        expected: Range | None = None,
+        later: Range = (0.0, 0.0),
     ) -> None:
         self.title, self.total, self.done, self.numbers = title, total, 0, ""
-        self.time_left = TimeLeft(total, exact=exact, expected=expected)
+        self.time_left = TimeLeft(
+            total, time.monotonic, exact=exact, expected=expected, later=later
+        )
         self.moved: Callable[[int], None] = lambda done: None
 
     def report(self, done: int, excess: float | None = None, **numbers: float) -> None:
@@ -174,17 +76,45 @@ class Overall:
 
     def __init__(self, title: str) -> None:
         self.work = self._own = _Work(title, None, False)
+        self._expected: Range | None = None
+        self._stages: list[Range] = []
+        self._lock = threading.Lock()  # while it is computed what is expected, nothing is shown
+
+    def expect(self, stages: Callable[[], Iterable[Range]]) -> None:
+        """Take in the fewest and the most seconds of each stage of the work that begins now.
+
+        What is wrong with the arguments of `stages` is left for the work to say.
+        """
+        with self._lock:
+            try:
+                self._stages = list(stages())
+            except (TypeError, ValueError, NotImplementedError):
+                return
+            self._expected = sum_of(self._stages)
+            self.work = self._own = _Work(self._own.title, None, False, self._expected)
 
     def tell(self, title: str) -> None:
         """Say what is being done now."""
         self._own.title = title
 
     def move(self, done: int, total: int, what: str) -> None:
-        """Say how many of all steps are done, and what is running now."""
-        if self._own.total != total:
-            self._own = self.work = _Work(self._own.title, total, exact=True)
+        """Say how many of all steps are done, and what is running now.
+
+        Another number of steps, or fewer done than before, begins the next stage.
+        """
+        if self._own.total != total or done < self._own.done:
+            expected = self._stages.pop(0) if self._stages else None
+            title, later = self._own.title, sum_of(self._stages)
+            self._own = self.work = _Work(title, total, True, expected, later)
         self._own.report(done)
         self._own.numbers = what
+
+    def news(self) -> str | None:
+        """Return once, when it is known, what the work is expected to take."""
+        with self._lock:
+            expected, self._expected = self._expected, None
+        title = printable(self._own.title)
+        return None if expected is None else _expected_words(title, expected)
 
     @contextmanager
     def showing(self, work: _Work) -> Iterator[Report]:
@@ -227,8 +157,7 @@ def expecting(title: str, estimate: Callable[[], Range | None], *, shown: bool) 
     overall = _OVERALL.get()
     seconds = estimate() if shown or overall is not None else None
     if seconds is not None and overall is None:
-        sys.stderr.write(f"{title}: {_in_words(*seconds)} expected\n")
-        sys.stderr.flush()
+        _write_line(_expected_words(title, seconds))
     token = _EXPECTED.set(None if seconds is None else _Expectation(seconds))
     try:
         if seconds is None or overall is None:
@@ -263,14 +192,15 @@ def overall_progress(title: str, *, after: float = 2.0, nested: bool = True) -> 
 
 
 def _write_lines(overall: Overall, ended: threading.Event, after: float) -> None:
-    wait = after
-    while not ended.wait(wait):
-        sys.stderr.write(f"{overall.line()}\n")
-        sys.stderr.flush()
-        wait = SECONDS_BETWEEN_LINES
-    if wait != after:
-        sys.stderr.write(f"{overall.line(ended=True)}\n")
-        sys.stderr.flush()
+    if ended.wait(after):
+        return
+    while True:
+        for line in (overall.news(), overall.line(ended=ended.is_set())):
+            if line is not None:
+                _write_line(line)
+        if ended.is_set():
+            return
+        ended.wait(SECONDS_BETWEEN_LINES)
 
 
 def _draw(overall: Overall, ended: threading.Event, after: float) -> None:
@@ -283,6 +213,8 @@ def _draw(overall: Overall, ended: threading.Event, after: float) -> None:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(overall.line(), total=None)
         while not ended.wait(_SECONDS_BETWEEN_DRAWINGS):
+            if (news := overall.news()) is not None:
+                bar.console.print(news, markup=False, highlight=False)
             work = overall.work
             bar.update(task, completed=work.done, total=work.total, description=overall.line())
 
@@ -318,8 +250,7 @@ def _lines(work: _Work) -> Iterator[None]:
     ended = threading.Event()
 
     def write_line() -> None:
-        sys.stderr.write(f"{work.title}: {work.status(ended=ended.is_set())}\n")
-        sys.stderr.flush()
+        _write_line(f"{work.title}: {work.status(ended=ended.is_set())}")
 
     def write_lines() -> None:
         while not ended.wait(SECONDS_BETWEEN_LINES):
@@ -358,6 +289,15 @@ def _in_words(fewest: float, most: float) -> str:
     if fewest < 0.5:
         return f"at most {_clock_time(most)}"
     return f"{_clock_time(fewest)} to {_clock_time(most)}"
+
+
+def _expected_words(title: str, seconds: Range) -> str:
+    return f"{title}: {_in_words(*seconds)} expected"
+
+
+def _write_line(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
 
 
 def _clock_time(seconds: float) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from likewise._metric_parameter import METRIC_RULE, fresh_metric
+from likewise._metric_parameter import METRIC_RULE, fresh_metric, nested_fits
 from likewise._runtime.progress import progress
 from likewise._runtime.threads import single_threaded_blas
 from likewise._runtime.validation import (
@@ -39,6 +39,7 @@ from likewise.adapter._sources import ArraySource, RowSource
 from likewise.adapter._triplets import JudgedTriplets
 from likewise.adapter._verdict import MIN_JUDGEMENTS, describe_choice
 from likewise.base import fitting
+from likewise.base.estimate import NestedFit
 from likewise.constraints import as_pairs, as_triplets
 
 Judgements = Labels | JudgedPairs | JudgedTriplets
@@ -316,6 +317,13 @@ class EmbeddingAdapter(AdaptedRows):
         state = dict(super().__getstate__())
         state.pop("_fitted_to", None)
         return state
+
+    def _nested_fits(self, n_pairs: int) -> list[NestedFit]:
+        if not n_pairs:  # both halves of the rows three times, and all
+            return nested_fits(self.metric, 6, rows=0.5) + nested_fits(self.metric)
+        # Pairs with both items among four fifths of them, for five folds three times.
+        folds = nested_fits(self.metric, 15, rows=0.8, pairs=0.64)
+        return folds + nested_fits(self.metric)
 
     def _learner(self) -> Any:
         return None if self.metric is None else fresh_metric(self.metric)

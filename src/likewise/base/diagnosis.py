@@ -9,7 +9,6 @@ import numpy as np
 from likewise._runtime.arrays import Array
 from likewise._runtime.tensors import to_numpy
 from likewise._runtime.validation import warn_user
-from likewise.base.learner import Learner
 from likewise.base.metric_learner import MetricLearner
 from likewise.constraints import Pairs, Triplets
 from likewise.exceptions import DegenerateMetricWarning, OverfitWarning
@@ -21,10 +20,6 @@ Metric = TypeVar("Metric", bound=MetricLearner)
 # PAMetric, DoubletSVM, LDML and MMC fit nearly all of their pairs, whatever the error on others,
 # which was between six points below and twenty above that of the Euclidean distance.
 _MIN_PER_FEATURE = 2
-# Measured with LMNN on handwritten digits, embedded texts and faces, and sonar: from fewer samples
-# its optimum had 0.7 to 35 points more neighbour errors than the Euclidean distance; with
-# regularization=1 at most 1.2 points more, and up to 7 points fewer.
-_MIN_ROWS_PER_FEATURE = 2
 # Measured: PCML and NCML with fewer support pairs had neighbour errors two to ten points above
 # those of the Euclidean distance on satimage, soybean and wdbc.
 _MIN_SUPPORT = 0.5  # of the features
@@ -85,21 +80,6 @@ def warn_of_few_samples(
         f"{type(metric).__name__}(shrinkage={shrinkage!r}) inverts a covariance of "
         f"{n_features} features from {n_free} independent differences, fewer than features: "
         f"{consequence}. Use shrinkage=0.9, more samples, or PCA first.",
-        OverfitWarning,
-    )
-
-
-def warn_of_few_rows(metric: Learner, n_free: int, n_features: int) -> None:
-    """Warn if a metric without `regularization` has few independent samples for its features."""
-    if n_features < _MIN_FEATURES or n_free >= _MIN_ROWS_PER_FEATURE * n_features:
-        return
-    if metric.get_params()["regularization"]:
-        return
-    warn_user(
-        f"{type(metric).__name__} learned {n_features * (n_features + 1) // 2} weights of "
-        f"{n_features} features from {n_free} independent samples, fewer than two per feature: it "
-        "fits them closely, and may be a worse metric than the Euclidean one. Use regularization=1 "
-        "or more, PCA first, or more samples.",
         OverfitWarning,
     )
 

@@ -1,20 +1,15 @@
 """What a fit will cost: seconds and bytes, from the sizes of the data and the machine's rate.
 
-The model is simple. Each method has a formula for its operations, counted as those of a matrix
-product that takes as long, and a formula for its memory. Coefficients were fitted to the processor
-time of fits to labels (178 to 20,000 rows, 13 to 256 features; of LMNN, NCA and the closed forms up
-to 60,000 rows and 784 features) and to 2000 to 30,000 pairs. How many iterations a fit needs
-depends on the data, and is not known before: seconds are uncertain by a factor of 2 where this
-number hardly varied (`_MEASURED_UNCERTAINTY`), and of 4 for other methods.
+The operations of a fit, counted by the formula of its method in `costs`, are divided by those that
+one core does in a second. Fits of other learners within a fit count with it.
 """
 
 from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,19 +22,10 @@ from likewise._runtime.tables import check_table
 from likewise._runtime.tensors import is_tensor
 from likewise._runtime.threads import count_threads, single_threaded_blas
 from likewise._runtime.validation import TableLike
-from likewise.objectives.softmax_neighbours import softmax_bytes
-from likewise.objectives.working_memory import large_margin_data_bytes, large_margin_matrix_bytes
+from likewise.base.costs import COSTS, UNCERTAINTY, Cost, Size
 
-UNCERTAINTY = 4.0
-_MEASURED_UNCERTAINTY = 2.0  # of methods of which all measured fits were within it
 _FIXED_BYTES = 4e6
-_BLOCK_BYTES = 1.5e8  # of a fit that reads blocks: one search, and the results that are held
-_MAX_PAIRS = 100_000  # that fits from labels draw
-_SEARCHES = 8  # of impostors, by LMNN
-_SCREENED_FEATURES = 48  # from here on, searches leave most tiles early
-_DENSE_PAIRS = 2048  # up to here, ITML factorises the equations of a Newton step
-_MINI_BATCH_ROWS = 50_000  # from here on, NCA takes mini-batches
-_SIDE, _PRODUCTS = 384, 12
+_SIDE, _PRODUCTS = 384, 20
 _SERIAL_SHARE = 0.1  # of the work of fits that take seconds: two threads use 1.75 to 1.9 cores
 # The argument that says what a method of fitting learns from.
 _SUPERVISION = {"fit": "y", "fit_pairs": "pairs", "fit_triplets": "triplets"}
@@ -79,246 +65,64 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Size:
-    """The size of a problem: rows, features, classes, given pairs (or 0), and the learner.
+class NestedFit:
+    """Fits of another learner that a fit takes: how many, and to what share of rows and pairs."""
 
-    `itemsize` is that of the numbers of X, and `in_blocks` says whether X is read in blocks.
-    """
-
-    n: int
-    d: int
-    c: int
-    m: int
     learner: Any
-    itemsize: int = 8
-    in_blocks: bool = False
-
-    def iterations(self, usual: int) -> int:
-        """Return the usual number of iterations, or `max_iter` if that is less."""
-        most = getattr(self.learner, "max_iter", None)
-        return usual if most is None else min(usual, most)
-
-    @property
-    def n_components(self) -> int:
-        """Rows of L."""
-        return getattr(self.learner, "n_components", None) or self.d
-
-    @property
-    def drawn(self) -> int:
-        """Pairs that were given, or else that are drawn from labels."""
-        return self.m or min(_MAX_PAIRS, 20 * self.c * (self.c - 1))
-
-    @property
-    def linked(self) -> int:
-        """Pairs that were given, or else of each row with a few neighbours."""
-        return self.m or 3 * self.n
-
-    @property
-    def eigenvalues(self) -> float:
-        """What eigenvalues of a matrix of some hundred features grow with."""
-        return float(self.d**2.5)
-
-    @property
-    def search(self) -> int:
-        """Operations of a neighbour search among all rows, if there are labels."""
-        return 0 if self.m else self.n**2 * self.d
+    number: int = 1
+    rows: float = 1.0
+    pairs: float = 1.0
 
 
 @dataclass(frozen=True)
-class Cost:
-    """Formulas of one method: operations, how much slower than a product, and bytes.
+class _Part:
+    """So many equal fits of one learner, without those of others within them."""
 
-    `copies` of X in float64 come in addition to `n_bytes`.
-    """
+    size: Size
+    cost: Cost
+    number: int
 
-    operations: Callable[[Size], float]
-    factor: float
-    n_bytes: Callable[[Size], float] = lambda s: 0.0
-    fixed: float = 0.015  # seconds of any fit
-    copies: float = 3.0
-    uncertainty: float = UNCERTAINTY
+    @property
+    def seconds(self) -> float:
+        """Processor time."""
+        operations = self.cost.factor * self.cost.operations(self.size)
+        return self.number * (self.cost.fixed + operations / machine_rate())
 
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The fewest and the most seconds."""
+        return self.seconds / self.cost.uncertainty, self.seconds * self.cost.uncertainty
 
-def _covariance(s: Size) -> float:
-    return 2 * s.n * s.d**2 + 20 * s.d**3 + 400 * s.n * s.d
+    @property
+    def clock_share(self) -> float:
+        """Time on the clock as a share of the processor time, by the threads of the learner."""
+        learner = self.size.learner
+        threads = count_threads(learner.n_jobs) if hasattr(learner, "n_jobs") else 1
+        return _SERIAL_SHARE + (1 - _SERIAL_SHARE) / threads
 
-
-def _lmnn(s: Size) -> float:
-    """Exact searches in single precision, and steps over the rows and their pairs."""
-    searches = _SEARCHES * s.search * (0.23 if s.d >= _SCREENED_FEATURES else 0.46)
-    single = 0.7 if s.itemsize == 4 else 1.0
-    return searches + single * s.iterations(70) * s.n * s.d * (6 * s.d + 2500)
-
-
-def _lmnn_bytes(s: Size) -> float:
-    pairs = 250.0 * s.n * (1 + (getattr(s.learner, "n_neighbors", None) or 3))  # about 14 per row
-    n_metrics = s.c if type(s.learner).__name__ == "MultiMetricLMNN" else 1
-    matrices = large_margin_matrix_bytes(s.n, s.d, s.n_components, n_metrics)
-    if s.in_blocks:  # copies of the rows that the pairs of one block refer to
-        return matrices + min(_BLOCK_BYTES + 2.5 * s.n * s.d * s.itemsize, 28.0 * s.n * s.d + pairs)
-    return matrices + pairs + large_margin_data_bytes(s.n, s.d, s.itemsize, n_metrics)
-
-
-def _nca(s: Size) -> float:
-    """All rows with all others, in every iteration or epoch."""
-    in_batches = getattr(s.learner, "solver", "") != "lbfgs" and s.n >= _MINI_BATCH_ROWS
-    k = s.n_components
-    return s.iterations(5 if in_batches else 30) * s.n**2 * (2 * k + 2 * min(s.d, 2 * k) + 40)
-
-
-def _nca_bytes(s: Size) -> float:
-    fixed, tile = softmax_bytes(s.n, s.d)
-    return float(fixed + count_threads(getattr(s.learner, "n_jobs", None)) * tile)
-
-
-def _second_order(s: Size) -> float:
-    return s.iterations(5) * s.n * max(1, s.c) * s.d**2
-
-
-def _first_order(s: Size) -> float:
-    return s.iterations(5) * s.n * max(1, s.c) * (s.d + 50)
-
-
-def _threshold_pairs(s: Size) -> float:
-    """Pairs for the threshold: of all rows, or of half of them if a metric is learned."""
-    rows = s.n if s.learner.metric is None else s.n / 2
-    return s.m or min(float(s.learner.max_pairs), rows**2 / 2)
-
-
-def _held_out(s: Size) -> float:
-    return min(s.n / 2, 1000.0)
-
-
-def _adapted(s: Size) -> float:
-    """Six folds: covariance and discriminants, and ten maps compared on the rows held out."""
-    return 30 * (s.n * s.d**2 + 20 * s.d**3) + 255 * _held_out(s) ** 2 * (s.d + 500)
-
-
-def _pair_bytes(s: Size) -> float:
-    return 24.0 * s.linked * s.d
-
-
-def _factorises(s: Size) -> bool:
-    """Whether ITML solves the equations of a Newton step by a Cholesky factor."""
-    return s.drawn <= min(_DENSE_PAIRS, 1.5 * s.d**2)
-
-
-def _itml_bytes(s: Size) -> float:
-    return 16.0 * s.drawn * (s.drawn if _factorises(s) else s.d)
-
-
-def _itml(s: Size) -> float:
-    """Newton steps, whose equations are solved by a Cholesky factor or conjugate gradients."""
-    pairs = s.drawn * s.d**2
-    equations = 0.2 * s.drawn**3 if _factorises(s) else 120 * pairs
-    return s.iterations(10) * (46 * pairs + equations)
-
-
-_closed_form = functools.partial(Cost, copies=0.0, uncertainty=_MEASURED_UNCERTAINTY)
-_measured = functools.partial(Cost, factor=1, uncertainty=_MEASURED_UNCERTAINTY)
-
-COSTS: Mapping[str, Cost] = MappingProxyType(
-    {
-        "Euclidean": Cost(lambda s: s.d**2, 1, fixed=0.005),
-        "Whitening": _closed_form(_covariance, 1, fixed=0.0016, copies=1.0),
-        "RCA": _closed_form(_covariance, 1.4, fixed=0.0020, copies=2.0),
-        "FDA": _closed_form(_covariance, 1.5, fixed=0.0024, copies=1.0),
-        "LMNN": _measured(_lmnn, n_bytes=_lmnn_bytes, copies=0.0),
-        "MultiMetricLMNN": _measured(
-            lambda s: (
-                4 * s.search + s.iterations(300) * (5000 * s.n * s.d + 105 * max(1, s.c) * s.d**3)
-            ),
-            n_bytes=_lmnn_bytes,
-            copies=0.0,
-        ),
-        "NCA": _measured(_nca, n_bytes=_nca_bytes, fixed=0.005, copies=0.0),
-        "MCML": Cost(
-            lambda s: s.iterations(40) * (s.n**2 * s.d + s.d**3), 10, _nca_bytes, copies=0.0
-        ),
-        "ITML": Cost(_itml, 1, _itml_bytes),
-        "MMC": _measured(
-            lambda s: s.iterations(30) * (160 * s.drawn * s.d + 1160 * s.eigenvalues),
-            n_bytes=lambda s: 16.0 * s.drawn * s.d,
-        ),
-        "DMLEig": _measured(
-            lambda s: s.iterations(80) * (120 * s.drawn * s.d + 3000 * s.eigenvalues),
-            n_bytes=lambda s: 16.0 * s.drawn * s.d,
-        ),
-        "DoubletSVM": Cost(
-            lambda s: 12 * s.search + 11_000 * s.linked * s.d + 15_000 * s.eigenvalues,
-            1,
-            _pair_bytes,
-        ),
-        "TripletSVM": _measured(
-            lambda s: 2 * s.search + s.linked * (600_000 + 14 * s.d**2), n_bytes=_pair_bytes
-        ),
-        "PCML": _measured(
-            lambda s: (
-                14 * s.search + s.iterations(12) * (2300 * s.linked * s.d + 11_000 * s.eigenvalues)
-            ),
-            n_bytes=_pair_bytes,
-        ),
-        "NCML": Cost(
-            lambda s: 126 * s.search + s.iterations(200) * 640 * s.linked * s.d, 1, _pair_bytes
-        ),
-        "LDML": Cost(
-            lambda s: 29 * s.search + 108_000 * s.linked * s.d,
-            1,
-            lambda s: 16.0 * s.linked * s.d * (s.d + 1),
-        ),
-        "ComposedMetric": Cost(
-            lambda s: (
-                20 * s.search + s.iterations(12) * (3700 * s.linked * s.d + 9700 * s.eigenvalues)
-            ),
-            1,
-            _pair_bytes,
-        ),
-        "PAMetric": _measured(lambda s: s.drawn * s.d * (110_000 + 600 * s.d)),
-        "POLA": Cost(lambda s: s.iterations(10) * (700_000 * s.drawn + 122_000 * s.eigenvalues), 1),
-        "PLML": _measured(
-            lambda s: 2 * s.search + s.iterations(30) * 47_000 * s.n * s.d,
-            n_bytes=lambda s: 400.0 * s.n * s.d,
-        ),
-        "EnergyClassifier": _measured(
-            lambda s: _lmnn(s) if s.learner.metric is None else 40 * s.search,
-            n_bytes=_lmnn_bytes,
-            copies=0.0,
-        ),
-        "EmbeddingAdapter": _measured(
-            _adapted,
-            n_bytes=lambda s: 8.0 * s.n * s.d + 64.0 * s.d**2 + 64.0 * _held_out(s) ** 2,
-            fixed=0.02,
-        ),
-        "MetricKNN": Cost(lambda s: s.n * s.d, 10, fixed=0.005),
-        "PairClassifier": Cost(_threshold_pairs, 400_000, lambda s: 150 * _threshold_pairs(s)),
-        "AROW": Cost(_second_order, 25, fixed=0.004),
-        "PAM": Cost(_second_order, 20, fixed=0.004),
-        "CW": Cost(_second_order, 25, fixed=0.004),
-        "SecondOrderPerceptron": Cost(_second_order, 15, fixed=0.004),
-        "PA": Cost(_first_order, 60, fixed=0.004),
-        "PAUM": Cost(_first_order, 60, fixed=0.004),
-        "Perceptron": Cost(_first_order, 60, fixed=0.004),
-    }
-)
+    @property
+    def n_bytes(self) -> float:
+        """Memory of one of the fits."""
+        return self.cost.n_bytes(self.size) + 8 * self.cost.copies * self.size.n * self.size.d
 
 
 def estimate_fit(learner: Any, X: TableLike, y: ArrayLike | None, n_pairs: int | None) -> Estimate:
-    """Return the estimated cost of fitting a learner, and of the metric that it learns first."""
-    check_table(X, "X")
-    n, d = np.shape(X)
-    c = 2 if y is None else len(np.unique(np.asarray(y)))
-    parts = [learner]
-    if hasattr(getattr(learner, "metric", None), "estimate"):  # which a classifier fits first
-        parts.append(learner.metric)
-    itemsize = 4 if getattr(X, "dtype", None) == np.float32 else 8
-    costs = [_cost_of(part) for part in parts]
-    n_bytes = _FIXED_BYTES + max(cost.copies for cost in costs) * 8 * n * d
-    seconds = 0.0
-    for part, cost in zip(parts, costs, strict=True):
-        size = Size(n, d, c, n_pairs or 0, part, itemsize, is_read_in_blocks(X))
-        seconds += cost.fixed + cost.factor * cost.operations(size) / machine_rate()
-        n_bytes += cost.n_bytes(size)
-    return Estimate.of(seconds, n_bytes, max(cost.uncertainty for cost in costs))
+    """Return the estimated cost of fitting a learner, and of the fits within its fit."""
+    own, *nested = _parts(learner, _size(learner, X, y, n_pairs))
+    low, high = map(sum, zip(*(part.interval for part in (own, *nested)), strict=True))
+    n_bytes = own.n_bytes + max((part.n_bytes for part in nested), default=0.0)
+    seconds = own.seconds + sum(part.seconds for part in nested)
+    return Estimate(seconds, (low, high), int(_FIXED_BYTES + n_bytes))
+
+
+def clock_seconds(
+    learner: Any, X: TableLike, y: ArrayLike | None, n_pairs: int | None
+) -> tuple[float, float]:
+    """Return the fewest and the most seconds of a fit on the clock, with the learner's threads."""
+    parts = list(_parts(learner, _size(learner, X, y, n_pairs)))
+    shares = [part.clock_share for part in parts]
+    fewest, most = zip(*(part.interval for part in parts), strict=True)
+    return float(np.dot(fewest, shares)), float(np.dot(most, shares))
 
 
 def expected_seconds(
@@ -340,18 +144,34 @@ def expected_seconds(
     if fit not in _SUPERVISION or not _is_in_memory(X) or vars(learner).get("kernel") is not None:
         return None
     supervision = args[0] if args else kwargs.get(_SUPERVISION[fit])
-    y, n_pairs = supervision, None
     try:
-        if fit != "fit" and supervision is not None:
-            y, n_pairs = None, len(supervision)
-        found = estimate_fit(learner, X, y, n_pairs)
-        parts = (learner, getattr(learner, "metric", None))
-        owner: Any = next((part for part in parts if hasattr(part, "n_jobs")), None)
-        threads = 1 if owner is None else count_threads(owner.n_jobs)
+        if fit == "fit" or supervision is None:
+            return clock_seconds(learner, X, supervision, None)
+        return clock_seconds(learner, X, None, len(supervision))
     except (TypeError, ValueError, NotImplementedError):
         return None
-    share = _SERIAL_SHARE + (1 - _SERIAL_SHARE) / threads
-    return found.interval[0] * share, found.interval[1] * share
+
+
+def _size(learner: Any, X: TableLike, y: ArrayLike | None, n_pairs: int | None) -> Size:
+    check_table(X, "X")
+    n, d = np.shape(X)
+    if is_dask(X) and not isinstance(n, int):
+        raise ValueError(
+            "X is a Dask collection whose number of rows is not known before it is computed, but "
+            "an estimate needs it: give np.broadcast_to(0.0, (n_rows, n_columns)) in its place."
+        )
+    n_classes = 2 if y is None else len(np.unique(np.asarray(y)))
+    itemsize = 4 if getattr(X, "dtype", None) == np.float32 else 8
+    in_blocks = is_dask(X) or is_read_in_blocks(X)
+    return Size(n, d, n_classes, n_pairs or 0, learner, itemsize, in_blocks)
+
+
+def _parts(learner: Any, size: Size, number: int = 1) -> Iterator[_Part]:
+    """Yield the fit of a learner, and then those within it."""
+    yield _Part(replace(size, learner=learner), _cost_of(learner), number)
+    for fit in learner._nested_fits(size.m):
+        n, m = round(fit.rows * size.n), max(1, round(fit.pairs * size.m)) if size.m else 0
+        yield from _parts(fit.learner, replace(size, n=n, m=m), number * fit.number)
 
 
 def _is_in_memory(X: Any) -> bool:
@@ -366,7 +186,8 @@ def _cost_of(learner: Any) -> Cost:
         if cls.__name__ in COSTS:
             return COSTS[cls.__name__]
     raise NotImplementedError(
-        f"{type(learner).__name__} has no cost formula: give the class a Cost as _cost."
+        f"{type(learner).__name__} has no cost formula: give the class a "
+        "likewise.base.costs.Cost as _cost."
     )
 
 
@@ -374,16 +195,16 @@ def _cost_of(learner: Any) -> Cost:
 def machine_rate() -> float:
     """Return the operations per second of a matrix product on one core, measured once.
 
-    Short products: while another process has the core or its caches, most of them are disturbed,
-    but seldom all.
+    The shortest of a few short products: while another process has the core or its caches, most of
+    them are disturbed, but seldom all.
     """
     matrix = np.random.default_rng(0).normal(size=(_SIDE, _SIDE))
     best = np.inf
     with single_threaded_blas():
         for _ in range(_PRODUCTS):
-            start = time.thread_time()
+            start = time.perf_counter()  # processor time has steps of 16 ms on Windows
             matrix @ matrix
-            best = min(best, time.thread_time() - start)
+            best = min(best, time.perf_counter() - start)
     return 2 * _SIDE**3 / max(best, 1e-6)
 
 

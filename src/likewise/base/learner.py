@@ -28,7 +28,7 @@ from likewise._runtime.validation import (
     collected_warnings,
     warn_user,
 )
-from likewise.base.estimate import Estimate, estimate_fit, expected_seconds
+from likewise.base.estimate import Estimate, NestedFit, estimate_fit, expected_seconds
 from likewise.base.notebook_summary import notebook_summary
 from likewise.solvers import Iteration, Solution
 
@@ -145,10 +145,13 @@ class Learner(CallbackSupportMixin, BaseEstimator):
     ) -> Estimate:
         """Estimate the time and memory of a fit, without fitting.
 
+        Fits of a metric within it count; those of learners of other packages do not.
+
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Only its shape and type count, and whether it is a memory map.
+            Only its shape and type count, and whether it is a memory map or a Dask array. The
+            time is that of processors in one process, also for tensors and Dask arrays.
         y : array-like of shape (n_samples,), optional
             Labels, of which the number of classes counts; two by default.
         n_pairs : int, optional
@@ -167,7 +170,12 @@ class Learner(CallbackSupportMixin, BaseEstimator):
         >>> lw.NCA().estimate(small).seconds < lw.NCA().estimate(large).seconds
         True
         """
+        self._check_parameters()
         return estimate_fit(self, X, y, n_pairs)
+
+    def _nested_fits(self, n_pairs: int) -> Sequence[NestedFit]:
+        """Return the fits of other learners that a fit takes, from labels if `n_pairs` is 0."""
+        return ()
 
     @property
     def _repr_html_(self) -> Callable[[], str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 from pathlib import Path
@@ -12,8 +13,8 @@ import numpy as np
 
 from likewise import evaluation
 from likewise._runtime.arrays import Array, BoolArray, IndexArray
-from likewise._runtime.progress import overall_progress
-from likewise.base import Estimate
+from likewise._runtime.progress import Overall, overall_progress
+from likewise._runtime.time_left import Range
 from likewise.cli import _options as option
 from likewise.cli._data import Data
 from likewise.cli._output import (
@@ -28,9 +29,10 @@ from likewise.cli._repeat import fit_command
 from likewise.cli._suggestions import suggest_data
 from likewise.cli._table import Table, table_options
 from likewise.datasets._download import cache_folder
+from likewise.evaluation.cost import PAIR_REPEATS, REPEATS, PlannedFits
 
-_REPEATS, _PAIR_REPEATS = 2, 3
 FIRST_ROWS = 4000
+_MOST_SECONDS = 120  # of a first ranking
 
 
 @click.command()
@@ -85,10 +87,12 @@ def compare(
     check_outputs({"--json": json_file, "--report": report_file}, table.inputs)
     problem = _read(table)
     named = option.listed(methods) or None
-    usual = _REPEATS if problem.judged is None else _PAIR_REPEATS
+    usual = REPEATS if problem.judged is None else PAIR_REPEATS
     n_repeats = usual if repeats is None else repeats
     if dry_run:
-        show_estimate(json_file, _estimate(problem, named, n_repeats))
+        size = problem.size
+        found = evaluation.estimate_compare(*size[:2], named, n_pairs=size[2], n_repeats=n_repeats)
+        show_estimate(json_file, found)
         return
     options: dict[str, Any] = {
         "n_repeats": n_repeats,
@@ -99,7 +103,7 @@ def compare(
     }
     with overall_progress("comparing", after=0.5, nested=False) as work:
         options["progress"] = work.move
-        comparison = _compare(problem, named, options, k, json_file)
+        comparison = _compare(problem, named, options, k, json_file, work)
     fitting = fit_command(table, comparison, seed)
     result = {"data": problem.found.name, **comparison.to_dict()}
     result["fit"] = None if fitting is None else fitting[1]
@@ -123,6 +127,13 @@ class _Problem(NamedTuple):
     feature_names: list[str]
     remarks: list[str]
 
+    @property
+    def size(self) -> tuple[Array, Any, int | None]:
+        """Rows, and labels or the number of judged pairs."""
+        if self.judged is None:
+            return self.X, self.found.table.y, None
+        return self.X, None, len(self.judged[0])
+
 
 def _read(table: Table) -> _Problem:
     found = table.read()
@@ -131,40 +142,44 @@ def _read(table: Table) -> _Problem:
     return _Problem(found, X, judged, feature_names, remarks)
 
 
-def _estimate(problem: _Problem, methods: list[str] | None, n_repeats: int) -> Estimate:
-    labels = [0, 1] if problem.found.table.y is None else problem.found.table.y
-    if methods is None and problem.judged is not None:
-        methods = list(evaluation.COMPARED_ON_PAIRS)
-    return evaluation.estimate_compare(problem.X, labels, methods, n_repeats=n_repeats)
-
-
 def _compare(
     problem: _Problem,
     methods: list[str] | None,
     options: dict[str, Any],
     n_neighbors: int,
     json_file: Path | None,
+    work: Overall,
 ) -> evaluation.Comparison | evaluation.PairComparison:
+    X, y, n_pairs = problem.size
+    planned = functools.partial(PlannedFits.of, X, y, methods, n_pairs, options["n_repeats"])
     if problem.judged is not None:
+        work.expect(lambda: [planned().expected()])
         return evaluation.compare_pairs(problem.X, *problem.judged, methods, **options)
     options = options | {"n_neighbors": n_neighbors}
-    return _compare_labels(problem.X, problem.found.table.y, methods, options, json_file)
+    if len(X) <= FIRST_ROWS:
+        work.expect(lambda: [planned().expected()])
+        return evaluation.compare(X, y, methods, **options)
+    return _compare_many_rows(X, y, methods, options, json_file, work)
 
 
 def _report(file: Path, table: Table, problem: _Problem, comparison: Any) -> None:
     """Write the report of a comparison."""
     from likewise.cli._report import about_data
     from likewise.report import write_report
+    from likewise.report._cost import expected_stages
 
     found, judged = problem.found, problem.judged
     about = about_data(table, found, problem.X.shape[1])
     if judged is not None:
         about |= {"pairs": judged[0], "same": judged[1]}
+    X, labels, n_pairs = problem.size
+    methods = list(comparison.estimators)
     with overall_progress("reporting", after=0.5, nested=False) as work:
+        work.expect(lambda: expected_stages(X, labels, methods, n_pairs=n_pairs)[1:])
         write_report(
             file,
-            problem.X,
-            None if judged is not None else found.table.y,
+            X,
+            labels,
             groups=found.table.groups,
             comparison=comparison,
             feature_names=problem.feature_names,
@@ -174,19 +189,20 @@ def _report(file: Path, table: Table, problem: _Problem, comparison: Any) -> Non
         )
 
 
-def _compare_labels(
+def _compare_many_rows(
     X: Array,
     y: Any,
     methods: list[str] | None,
     options: dict[str, Any],
     json_file: Path | None,
+    work: Overall,
 ) -> evaluation.Comparison:
-    """Compare on all rows; of many, first on some of them, and so that the run can be resumed."""
-    if len(X) <= FIRST_ROWS:
-        return evaluation.compare(X, y, methods, **options)
+    """Compare on all rows, first on some of them, and so that the run can be resumed."""
     settings = {name: value for name, value in options.items() if name != "progress"}
     journal = journal_file(X, y, [methods, settings])
-    if journal is None or not journal.exists():
+    begun = journal is not None and journal.exists()
+    work.expect(lambda: _stages(X, y, methods, options["n_repeats"], begun=begun))
+    if not begun:
         of_some = {name: value for name, value in options.items() if name != "n_repeats"}
         ranking = evaluation.first_ranking(X, y, methods, max_rows=FIRST_ROWS, **of_some)
         print_note(str(ranking), stdout=str(json_file) != "-")
@@ -201,6 +217,18 @@ def _compare_labels(
     if journal is not None:
         journal.unlink(missing_ok=True)
     return done
+
+
+def _stages(
+    X: Array, y: Any, methods: list[str] | None, n_repeats: int, *, begun: bool
+) -> list[Range]:
+    """Return the fewest and the most seconds of the first ranking and of the comparison."""
+    fewest, most = PlannedFits.of(X, y, methods, None, n_repeats).expected()
+    if begun:  # how much of it is done is not known
+        return [(0.0, most)]
+    least, longest = PlannedFits.of(X[:FIRST_ROWS], y, methods, None, 1).expected()
+    first = min(least, _MOST_SECONDS), min(longest, _MOST_SECONDS)
+    return [first, (fewest, most)]
 
 
 def journal_file(X: Array, y: Any, settings: Any) -> Path | None:

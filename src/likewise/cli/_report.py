@@ -59,6 +59,7 @@ def report(
       likewise report products.csv --pairs judged.csv --id product --methods Euclidean,ITML
     """
     from likewise.report import estimate_report, write_report
+    from likewise.report._cost import expected_stages
 
     table = Table(**given)
     check_outputs({"--output": output, "--json": json_file}, table.inputs)
@@ -69,18 +70,20 @@ def report(
         found, about["texts"] = _without_text(found, text)
     X, about["feature_names"], about["remarks"] = table.encoded(found)
     named = option.listed(methods) or None
+    labels = None if judged is not None else found.table.y
+    n_pairs = None if judged is None else len(judged[0])
     if dry_run:
-        labels = None if judged is not None else found.table.y
-        show_estimate(json_file, estimate_report(X, labels, named))
+        show_estimate(json_file, estimate_report(X, labels, named, n_pairs=n_pairs))
         return
     about |= about_data(table, found, X.shape[1], image=image, text=text)
     if judged is not None:
         about |= {"pairs": judged[0], "same": judged[1]}
     with overall_progress("reporting", after=0.5, nested=False) as work:
+        work.expect(lambda: expected_stages(X, labels, named, n_pairs=n_pairs))
         summary = write_report(
             output,
             X,
-            None if judged is not None else found.table.y,
+            labels,
             groups=found.table.groups,
             methods=named,
             n_neighbors=k,

@@ -104,8 +104,9 @@ class _Scan:
 
     A tile is screened first. With ``l = (‖â‖² - R)/2``, ``h = (‖â‖² - D)/2`` and ``w = h - l``, the
     condition implies ``âb̂ - h_b + max(w) - h_a ≥ 0``, where the maximum is over the rows and
-    columns of the tile. Two subtractions and two additions of float32 lose at most ``2⁻²²`` of
-    |h_a| + |h_b| + w where that is close to 0; h is reduced and w enlarged by ``2⁻²⁰`` of themselves.
+    columns of the tile. What float32 loses in its four steps is at most ``2⁻²²`` of
+    |h_a| + |h_b| + w where the sum is close to 0; for that, h is reduced and w enlarged by
+    ``2⁻²⁰`` of themselves.
 
     In float64, centring is off by 2⁻⁵³‖a‖, the norms by d 2⁻⁵³ of themselves, and the distance that
     decides by (d + 2) 2⁻⁵³ of itself. The factor 1 + 2⁻²⁰ of √r and δ, and 2⁻⁵⁰‖â‖ added to δ, are

@@ -27,7 +27,7 @@ _PARTIAL_SUMS = 1 << 27  # elements of such sums at a time
 # Tiles of both kernels, the fastest first: rows, columns, warps, and tiles loaded ahead.
 _PROBABILITY_TILES = ((64, 128, 4, 1), (128, 64, 8, 2), (128, 32, 8, 2), (64, 32, 4, 2))
 _SUM_TILES = ((128, 64, 8, 2), (128, 32, 8, 2), (64, 32, 4, 2), (64, 16, 4, 1))
-_STATIC_SHARED = 4096  # bytes of shared memory that a program may need beside its tiles
+_STATIC_SHARED = 2048  # bytes of shared memory that a program may need beside its tiles
 _INTERPRETED_SHARED = 1 << 17
 
 
@@ -35,7 +35,7 @@ class _Halves(NamedTuple):
     """Rows z as sums of two float16 numbers, multiplied by `scale`.
 
     With h the nearest float16 number and l the nearest to the rest, h + l differs from the entry by
-    at most ``2⁻²²`` of it, or ``2⁻³⁹`` of the largest entry. Products h·h + h·l + l·h so have the
+    at most ``2⁻²²`` of it, or ``2⁻³⁷`` of the largest entry. Products h·h + h·l + l·h so have the
     precision of float32 products, from tensor cores. `scale` is a power of two times
     ``√(2 log₂ e)``: products times `unit`, another power of two, minus both squared norms are
     ``-‖z_i - z_j‖² log₂ e``.
@@ -80,10 +80,11 @@ def fitting_tile(
     shared = _INTERPRETED_SHARED
     if device.type == "cuda":
         shared = torch.cuda.get_device_properties(device).shared_memory_per_block_optin
-    for rows, cols, n_warps, n_stages in tiles:
+    for tile in tiles:
+        rows, cols, _, n_stages = tile
         if 4 * depth * (rows + n_stages * cols) + _STATIC_SHARED <= shared:
             break
-    return {"BLOCK_ROWS": rows, "BLOCK_COLS": cols, "num_warps": n_warps, "num_stages": n_stages}
+    return dict(zip(("BLOCK_ROWS", "BLOCK_COLS", "num_warps", "num_stages"), tile, strict=True))
 
 
 def fits(Z: Tensor) -> bool:

@@ -11,7 +11,12 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from likewise._metric_parameter import METRIC_RULE, fresh_metric, require_no_gathering
+from likewise._metric_parameter import (
+    METRIC_RULE,
+    fresh_metric,
+    nested_fits,
+    require_no_gathering,
+)
 from likewise._numerics.centring import robust_centre
 from likewise._runtime.arrays import Array, IndexArray
 from likewise._runtime.blocks.rows import BlockedRows
@@ -30,6 +35,7 @@ from likewise._runtime.validation import (
     strictly_between,
 )
 from likewise.base import fitting
+from likewise.base.estimate import NestedFit
 from likewise.batch import Euclidean
 from likewise.constraints import Pairs, as_pairs
 from likewise.exceptions import GuaranteeError
@@ -350,6 +356,14 @@ class PairClassifier(PairDecisions):
 
     def _has_metric(self) -> bool:
         return self.metric is not None and not _is_cosine(self.metric)
+
+    def _nested_fits(self, n_pairs: int) -> list[NestedFit]:
+        if not self._has_metric():
+            return []
+        share = 1 - self.validation_fraction
+        fits = nested_fits(self.metric, rows=share, pairs=share)
+        fits += nested_fits(self.metric) if self.refit else []
+        return [fit for fit in fits if not isinstance(fit.learner, Euclidean)]
 
     def _learner(self) -> Any:
         """Return the metric to learn, unfitted; None if there is nothing to learn."""

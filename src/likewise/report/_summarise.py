@@ -19,13 +19,12 @@ from likewise.evaluation import Comparison, PairComparison, compare, compare_pai
 from likewise.evaluation._checks import _encode, column_names, dense_rows
 from likewise.evaluation._report import plain
 from likewise.evaluation._runs import Progress
+from likewise.evaluation.cost import PAIR_REPEATS, REPEATS
 from likewise.report._code import python_code
 from likewise.report._evidence import BEFORE, gather_evidence, n_steps
 from likewise.report._held_out import HeldOut, split_pairs, split_rows
 from likewise.report._items import Items
 from likewise.statistics._pair_units import check_groups, require_both_kinds
-
-_REPEATS, _PAIR_REPEATS = 2, 3
 
 
 def summarise(
@@ -220,9 +219,9 @@ def _compare(
         "progress": progress,
     }
     if pairs is not None:
-        repeats = _PAIR_REPEATS if n_repeats is None else n_repeats
+        repeats = PAIR_REPEATS if n_repeats is None else n_repeats
         return compare_pairs(rows, pairs, same, methods, n_repeats=repeats, **common)
-    repeats = _REPEATS if n_repeats is None else n_repeats
+    repeats = REPEATS if n_repeats is None else n_repeats
     return compare(rows, y, methods, n_neighbors=n_neighbors, n_repeats=repeats, **common)
 
 

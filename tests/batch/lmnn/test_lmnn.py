@@ -396,19 +396,51 @@ def test_features_that_vary_by_nothing_next_to_the_others_get_no_weight(dtype):
     np.testing.assert_allclose(model.mahalanobis_matrix()[:4, :4], expected, rtol=1e-3, atol=1e-3)
 
 
-def test_few_rows_per_feature_raise_a_warning():
+FEW_ROWS = " learned 210 weights of 20 features from 37 independent samples, fewer than two per"
+
+
+def overfit_warnings(fit):
+    """Return the texts of the warnings of overfitting that a fit raises, and where they point."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fit()
+    found = [one for one in caught if one.category is lw.OverfitWarning]
+    assert {one.filename for one in found} <= {__file__}
+    return [str(one.message) for one in found]
+
+
+@pytest.mark.parametrize("learner", [lw.LMNN, lw.MultiMetricLMNN])
+def test_few_rows_per_feature_raise_a_warning(learner):
     X, y = overlapping(40, 20, seed=3)
-    sentence = r"^LMNN learned 210 weights of 20 features from 37 independent samples, fewer than"
-    with pytest.warns(lw.OverfitWarning, match=sentence) as caught:
-        lw.LMNN().fit(X, y)
-    assert {warning.filename for warning in caught} == {__file__}
-    with pytest.warns(lw.OverfitWarning, match=sentence):
-        lw.MultiMetricLMNN().fit(X, y)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", lw.OverfitWarning)
-        lw.LMNN(regularization=1).fit(X, y)
-        lw.MultiMetricLMNN(regularization=1).fit(X, y)
-        lw.LMNN(n_components=2).fit(X, y)
-        lw.LMNN(validation_fraction=0.3, random_state=0).fit(X, y)
-        lw.LMNN().fit(X[:, :9], y)
-        lw.LMNN().fit(*overlapping(43, 20, seed=3))
+    (text,) = overfit_warnings(lambda: learner().fit(X, y))
+    assert text.startswith(learner.__name__ + FEW_ROWS)
+    assert overfit_warnings(lambda: learner(regularization=1).fit(X, y)) == []
+    early = learner(validation_fraction=0.3, random_state=0)
+    assert overfit_warnings(lambda: early.fit(X, y)) == []
+    assert overfit_warnings(lambda: learner().fit(X[:, :9], y)) == []
+    assert overfit_warnings(lambda: learner().fit(*overlapping(43, 20, seed=3))) == []
+
+
+def test_few_rows_per_component_raise_no_warning():
+    X, y = overlapping(40, 20, seed=3)
+    assert overfit_warnings(lambda: lw.LMNN(n_components=2).fit(X, y)) == []
+
+
+@pytest.mark.parametrize("learner", [lw.LMNN, lw.MultiMetricLMNN])
+def test_features_that_do_not_vary_need_no_rows(learner):
+    X, y = overlapping(43, 20, seed=3)
+    noise = 1e-33 * np.random.default_rng(0).normal(size=(43, 5))
+    wide = np.hstack([X, np.full((43, 25), 0.1), noise])
+    assert overfit_warnings(lambda: learner().fit(wide, y)) == []
+    (text,) = overfit_warnings(lambda: learner().fit(wide[:40], y[:40]))
+    assert text.startswith(learner.__name__ + FEW_ROWS)
+
+
+def test_few_rows_in_a_file_raise_a_warning(tmp_path):
+    X, y = overlapping(40, 20, seed=3)
+    np.save(tmp_path / "rows.npy", np.hstack([X, np.ones((40, 3))]))
+    rows = np.load(tmp_path / "rows.npy", mmap_mode="r")
+    with lw.config_context(max_memory="100MB"):
+        (text,) = overfit_warnings(lambda: lw.LMNN().fit(rows, y))
+        assert text.startswith("LMNN" + FEW_ROWS)
+        assert overfit_warnings(lambda: lw.LMNN(regularization=1).fit(rows, y)) == []

@@ -113,13 +113,15 @@ class BlockedSupervision:
     ----------
     n_neighbors : int
     margin : float
+    n_free : int
+        Rows less classes.
     """
 
     fixed = False
 
-    def __init__(self, n_neighbors: int, margin: float) -> None:
+    def __init__(self, n_neighbors: int, margin: float, n_free: int) -> None:
         self.codes = np.empty(0, dtype=np.int64)
-        self.n_neighbors, self.margin = n_neighbors, margin
+        self.n_neighbors, self.margin, self.n_free = n_neighbors, margin, n_free
 
     def select_targets(self, Z: MappedRows) -> BlockedSelection:
         """Select the nearest rows of the same class, by a search for every pair of blocks."""
@@ -178,7 +180,8 @@ def supervise_blocks(
         )
     rows, classes = check_blocked_labels(learner, X, y)
     check_sizes(group_sizes(rows, np.empty(0, dtype=np.int64)), classes, learner.n_neighbors)
-    return rows, BlockedSupervision(learner.n_neighbors, learner.margin)
+    n_free = len(rows) - len(classes)
+    return rows, BlockedSupervision(learner.n_neighbors, learner.margin, n_free)
 
 
 class BlockedImpostorSearch:

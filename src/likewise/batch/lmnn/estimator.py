@@ -31,12 +31,13 @@ from likewise._runtime.validation import (
     strictly_between,
 )
 from likewise.base import fitting
-from likewise.base.diagnosis import diagnosed, warn_of_few_rows
+from likewise.base.diagnosis import diagnosed
 from likewise.batch._initialisation import checked_init, init_rule, initial_components
 from likewise.batch._kernel_metric import KernelMetric
 from likewise.batch._kernel_space import KernelSpace
 from likewise.batch.lmnn.blocked import learns_from_blocks, supervise_blocks
 from likewise.batch.lmnn.early_stopping import ErrorRate, ValidationSet, split_validation
+from likewise.batch.lmnn.few_rows import warn_of_few_rows
 from likewise.batch.lmnn.growing_rank import leading_rows
 from likewise.batch.lmnn.matrix_problem import LMNNMatrixProblem, require_all_components
 from likewise.batch.lmnn.memory import require_memory_for_lmnn
@@ -166,6 +167,7 @@ class LMNN(KernelMetric):
         "validation_fraction": either(none(), strictly_between(0, 1)),
         "n_jobs": n_jobs_rule(),
     }
+    _warns_of_few_rows = True
 
     def __init__(
         self,
@@ -257,10 +259,7 @@ class LMNN(KernelMetric):
             validation = ValidationSet(queries, codes[held_out], codes[train])
         options = (self.n_neighbors, self.margin, self.n_jobs, self.neighbors)
         supervision = LabelSupervision(codes[train], weights[train], pairs, *options)
-        self._learn(rows, supervision, init, space, numpy_dtype(X), validation)
-        if space is None and validation is None and len(self.components_) == X.shape[1]:
-            warn_of_few_rows(self, len(X) - len(classes), X.shape[1])
-        return self
+        return self._learn(rows, supervision, init, space, numpy_dtype(X), validation)
 
     @fitting
     @single_threaded_blas()
@@ -324,6 +323,8 @@ class LMNN(KernelMetric):
         self.duality_gap_ = 1.0 if found.gap is None else found.gap
         self._interrupted = found.status == "interrupted"
         self.__dict__.update(kernel_state)
+        if certified and space is None and validation is None and self._warns_of_few_rows:
+            warn_of_few_rows(self, supervision.n_free, objective)
         return self._keep(canonical_form(L)[:n_components] * data.scale, dtype)
 
     def _initialise(

@@ -32,6 +32,11 @@ from likewise.batch._initialisation import initial_components
 from likewise.batch.lmnn.clusters import assign_clusters
 from likewise.batch.lmnn.early_stopping import ValidationSet, split_validation
 from likewise.batch.lmnn.estimator import LMNN
+<<<<<<< HEAD
+=======
+from likewise.batch.lmnn.few_rows import warn_of_few_rows
+from likewise.batch.lmnn.impostors import ClusteredImpostorSearch
+>>>>>>> estimate2
 from likewise.batch.lmnn.local_metrics import LocalMetrics
 from likewise.batch.lmnn.memory import require_memory_for_lmnn
 from likewise.batch.lmnn.multi_metric_problem import objective_and_search
@@ -202,7 +207,13 @@ class MultiMetricLMNN(NeighborVoter):
             tol=self.tol,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
+<<<<<<< HEAD
         ).fit(X[train] if len(held_out) else X, classes[codes[train]], anchor_weight=weights[train])
+=======
+        )
+        single._warns_of_few_rows = False  # that is done once, for all metrics
+        single.fit(X[train], classes[codes[train]], anchor_weight=weights[train])
+>>>>>>> estimate2
         attributes = {
             "classes_": classes,
             "clusters_": clusters,
@@ -290,6 +301,8 @@ class MultiMetricLMNN(NeighborVoter):
             validation_error=validation_error if len(held_out) else None,
         )
         self.duality_gap_ = 1.0 if found.gap is None else found.gap
+        if not len(held_out):
+            warn_of_few_rows(self, supervision.n_free, objective)
         return components(found.x)
 
     def kneighbors(self, X: TableLike, n_neighbors: int | None = None) -> tuple[Array, IndexArray]:

@@ -49,6 +49,11 @@ class Supervision(Protocol):
         """Whether the targets do not depend on distances."""
         ...
 
+    @property
+    def n_free(self) -> int | None:
+        """The number of independent samples, rows less classes; None without labels."""
+        ...
+
     def select_targets(self, Z: Array) -> Selection:
         """Select the target neighbours by the distances of the transformed rows Z."""
         ...
@@ -93,6 +98,7 @@ class LabelSupervision:
         self.margin = margin
         self.n_jobs = n_jobs
         self.algorithm = algorithm
+        self.n_free = len(codes) - len(np.unique(codes))
 
     @staticmethod
     def training_targets(
@@ -149,6 +155,7 @@ class TripletSupervision:
     """Each distinct pair (anchor, positive) is a group, with the negatives of its triplets."""
 
     codes: None = None
+    n_free: None = None
     fixed: bool = True
     targets: GroupedPairs
     impostors: GroupedPairs
