@@ -32,11 +32,7 @@ from likewise.batch._initialisation import initial_components
 from likewise.batch.lmnn.clusters import assign_clusters
 from likewise.batch.lmnn.early_stopping import ValidationSet, split_validation
 from likewise.batch.lmnn.estimator import LMNN
-<<<<<<< HEAD
-=======
 from likewise.batch.lmnn.few_rows import warn_of_few_rows
-from likewise.batch.lmnn.impostors import ClusteredImpostorSearch
->>>>>>> estimate2
 from likewise.batch.lmnn.local_metrics import LocalMetrics
 from likewise.batch.lmnn.memory import require_memory_for_lmnn
 from likewise.batch.lmnn.multi_metric_problem import objective_and_search
@@ -207,13 +203,10 @@ class MultiMetricLMNN(NeighborVoter):
             tol=self.tol,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
-<<<<<<< HEAD
-        ).fit(X[train] if len(held_out) else X, classes[codes[train]], anchor_weight=weights[train])
-=======
         )
         single._warns_of_few_rows = False  # that is done once, for all metrics
-        single.fit(X[train], classes[codes[train]], anchor_weight=weights[train])
->>>>>>> estimate2
+        rows_of_single = X[train] if len(held_out) else X
+        single.fit(rows_of_single, classes[codes[train]], anchor_weight=weights[train])
         attributes = {
             "classes_": classes,
             "clusters_": clusters,
