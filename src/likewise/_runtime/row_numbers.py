@@ -9,6 +9,7 @@ import numpy as np
 
 from likewise._runtime.arrays import BoolArray, FloatArray, IndexArray
 from likewise._runtime.tables import check_no_tuples
+from likewise._runtime.tensors import to_numpy
 from likewise._runtime.text import quote
 
 
@@ -38,7 +39,7 @@ def check_row_numbers(given: Any, name: str, width: int, n_rows: int) -> IndexAr
 def as_integers(given: Any, name: str) -> IndexArray:
     """Return integers as int64; floats raise an error, even if integral."""
     try:
-        numbers = np.asarray(given)
+        numbers = np.asarray(to_numpy(given))
     except ValueError:
         raise ValueError(f"{name} has rows of different lengths, but needs a table.") from None
     if numbers.size and numbers.dtype.kind not in "iu":
@@ -48,7 +49,7 @@ def as_integers(given: Any, name: str) -> IndexArray:
 
 def check_same_flags(same: Any, n_pairs: int) -> BoolArray:
     """Return `same` as booleans, from True/False, 1/0 or the papers' 1/-1."""
-    flags = np.asarray(same)
+    flags = np.asarray(to_numpy(same))
     if flags.shape != (n_pairs,):
         raise ValueError(
             f"same has shape {flags.shape}, but {n_pairs} pairs need shape ({n_pairs},)."
@@ -71,7 +72,7 @@ def check_weights(given: Any, name: str, n_rows: int) -> FloatArray:
     if given is None:
         return np.ones(n_rows)
     try:
-        weights = np.asarray(given, dtype=np.float64)
+        weights = np.asarray(to_numpy(given), dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"{name} must hold one number per row, but it does not.") from None
     if weights.shape != (n_rows,):
