@@ -197,6 +197,7 @@ def test_device_cpu_computes_with_arrays():
     assert found.components_.tobytes() == fit("unlabelled", X).components_.tobytes()
 
 
+@pytest.mark.filterwarnings("ignore:unlabelled requires a gradient")
 def test_gradients_are_not_followed_and_that_is_said():
     for dtype in (torch.float32, torch.float16):
         with pytest.warns(UserWarning, match="X requires a gradient, which is not followed"):
@@ -215,6 +216,7 @@ def test_gradients_are_not_followed_and_that_is_said():
         (T[:-1], f"X has {len(X) - 1} rows but y has {len(X)} labels"),
     ],
 )
+@pytest.mark.filterwarnings("ignore:.* equal to another row with a different label")
 def test_tensors_that_are_refused(rows, message):
     with pytest.raises(ValueError, match=message):
         lw.EmbeddingAdapter().fit(rows, y)
@@ -289,6 +291,27 @@ def test_a_search_under_the_map_runs_on_the_device():
     np.testing.assert_array_equal(index.numpy(), expected.kneighbors(X[:50])[1])
 
 
+class OnlyArrays(PCA):
+    """A transformer that refuses tensors, as scikit-learn does those on a GPU."""
+
+    def fit(self, X, y=None):
+        assert type(X) is np.ndarray
+        return super().fit(X)
+
+
 def test_other_transformers_get_arrays():
-    knn = lw.MetricKNN(metric=PCA(3)).fit(T, y)
+    knn = lw.MetricKNN(metric=OnlyArrays(3)).fit(T, y)
     assert isinstance(knn.kneighbors(T[:5])[0], torch.Tensor)
+    with pytest.raises(ValueError, match="metric=OnlyArrays is not a linear metric"):
+        fit("labels", T, metric=OnlyArrays(3))
+
+
+def test_products_keep_their_precision_where_tf32_is_allowed():
+    before = torch.get_float32_matmul_precision()
+    expected = fit("unlabelled", X.astype(np.float32))
+    torch.set_float32_matmul_precision("medium")
+    try:
+        found = fit("unlabelled", T.float(), verbose=1)
+    finally:
+        torch.set_float32_matmul_precision(before)
+    assert_same_choice(found, expected, 1e-5)
