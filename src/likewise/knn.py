@@ -48,7 +48,7 @@ from likewise._runtime.validation import (
     n_jobs_rule,
     one_of,
 )
-from likewise.base import MetricLearner, NeighborVoter, fitting
+from likewise.base import Learner, NeighborVoter, fitting
 from likewise.base.estimate import NestedFit
 from likewise.base.metric_learner import transform_centred
 from likewise.neighbors import nearest, vote
@@ -146,7 +146,7 @@ class MetricKNN(NeighborVoter):
         self._wanted(None, len(X))
         if isinstance(X, BlockedRows):
             return self._fit_blocks(X, classes, fit_params)
-        ours = self.metric is None or isinstance(self.metric, str | MetricLearner)
+        ours = self.metric is None or isinstance(self.metric, str | Learner)
         metric = fit_metric(
             self, self.metric, X if ours else to_numpy(X), classes[codes], fit_params
         )

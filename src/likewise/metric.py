@@ -117,11 +117,10 @@ def row_norms(rows: Any) -> Array:
     if sp.issparse(rows):
         return _sparse_row_norms(rows)
     if is_tensor(rows):
-        largest = abs(rows).amax(dim=1)
-        scale = largest.where(largest > 0, 1.0)
+        scale = or_one(abs(rows).amax(dim=1))
         norms: Array = scale * (rows / scale[:, None]).square().sum(dim=1).sqrt()
         return norms
-    scale = _or_one(np.abs(rows).max(axis=1, initial=0.0))
+    scale = or_one(np.abs(rows).max(axis=1, initial=0.0))
     return np.asarray(scale * np.sqrt(np.square(rows / scale[:, None]).sum(axis=1)))
 
 
@@ -132,14 +131,16 @@ def _sparse_row_norms(rows: Any) -> Array:
     row_of = np.repeat(np.arange(n_rows), np.diff(rows.indptr))
     largest = np.zeros(n_rows, dtype=rows.dtype)
     np.maximum.at(largest, row_of, np.abs(rows.data))
-    scale = _or_one(largest)
+    scale = or_one(largest)
     squares = np.bincount(row_of, np.square(rows.data / scale[row_of]), minlength=n_rows)
     return np.asarray(scale * np.sqrt(squares), dtype=rows.dtype)
 
 
-def _or_one(largest: Array) -> Array:
-    """Replace zeros by ones, so that one can divide."""
-    return np.where(largest > 0, largest, 1).astype(largest.dtype)
+def or_one(lengths: Any) -> Any:
+    """Replace zeros by ones, in an array or a tensor, so that one can divide."""
+    if is_tensor(lengths):
+        return lengths.where(lengths > 0, 1.0)
+    return np.where(lengths > 0, lengths, 1).astype(lengths.dtype)
 
 
 def _symmetric(matrix: Any) -> Any:

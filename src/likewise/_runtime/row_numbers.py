@@ -72,7 +72,7 @@ def check_weights(given: Any, name: str, n_rows: int) -> FloatArray:
     if given is None:
         return np.ones(n_rows)
     try:
-        weights = np.asarray(given, dtype=np.float64)
+        weights = np.asarray(to_numpy(given), dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"{name} must hold one number per row, but it does not.") from None
     if weights.shape != (n_rows,):

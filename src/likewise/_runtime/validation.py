@@ -288,7 +288,7 @@ def as_float_array(given: Any, name: str) -> FloatArray:
     if getattr(given, "ndim", 1) > 1:  # a number per row, or per pair, may be computed here
         require_in_memory(given, name, "this function")
     try:
-        table = np.asarray(given)
+        table = np.asarray(to_numpy(given))
     except ValueError:
         raise ValueError(f"{name} has rows of different lengths, but a matrix is needed.") from None
     wrong = [] if table.dtype.kind in "biuf" else [v for v in table.flat if not _is_real(v)]

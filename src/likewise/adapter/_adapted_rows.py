@@ -17,7 +17,12 @@ from likewise._runtime.blocks.lazy_rows import (
 )
 from likewise._runtime.invariants import require_array
 from likewise._runtime.sklearn_bases import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from likewise._runtime.tensors import as_given, is_tensor, require_same_device
+from likewise._runtime.tensors import (
+    as_given,
+    device_memory_errors,
+    is_tensor,
+    require_same_device,
+)
 from likewise._runtime.validation import (
     TableLike,
     check_parameters,
@@ -125,7 +130,8 @@ class AdaptedRows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         )
 
     def _transform_block(self, X: TableLike) -> Any:
-        return as_given(self._map(self._check_new(X, "X")), X)
+        with device_memory_errors(type(self).__name__):
+            return as_given(self._map(self._check_new(X, "X")), X)
 
     def _pair_distance_block(self, A: TableLike, B: TableLike) -> Any:
         given = A
@@ -137,21 +143,25 @@ class AdaptedRows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
                 f"A has {len(first)} rows and B has {len(second)}, but both sides of the pairs "
                 "must have the same number of rows."
             )
-        stored = self.affine_map().stored_map.transform(second)
-        return as_given(row_norms(self._map(first) - stored), given)
+        stored = self.affine_map().stored_map
+        with device_memory_errors(type(self).__name__):
+            return as_given(row_norms(self._map(first) - stored.map_checked(second)), given)
 
     def affine_map(self) -> AffineMap:
         """Return the map as `likewise.export` writes it; with ``side="query"``, that of queries."""
         check_is_fitted(self)
         return AffineMap(self.components_, self.mean_, self.normalize_, self.side)
 
-    def _map(self, X: Array) -> Array:
-        return self.affine_map().transform(X)
+    def _map(self, X: Any) -> Any:
+        return self.affine_map().map_checked(X)
 
-    def _check_new(self, X: TableLike, name: str) -> Array:
+    def _transform_centred(self, X: Any, centre: Array) -> Any:
+        """Map rows, arrays or tensors, that were checked: the map subtracts a mean of its own."""
+        return self._map(X)
+
+    def _check_new(self, X: TableLike, name: str) -> Any:
         check_is_fitted(self)
-        checked: Array = check_rows(self, as_floats(X), reset=False, name=name)
-        return checked
+        return check_rows(self, as_floats(X), reset=False, name=name, tensors=True)
 
     @property
     def _n_features_out(self) -> int:

@@ -74,6 +74,10 @@ class BlockedSource:
             return self.blocked.take(numbers)
         return np.asarray(self._rows[np.searchsorted(self._numbers, numbers)])
 
+    def empty(self, n: int) -> Array:
+        """Return an array for n rows, whose values are arbitrary."""
+        return np.empty((n, self.shape[1]), dtype=self.dtype)
+
     def in_blocks(self, n_jobs: int | None) -> BlockedRows:
         """Return all rows in blocks."""
         return self.blocked

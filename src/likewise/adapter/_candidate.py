@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 from scipy.linalg import eigh
 
-from likewise._runtime.arrays import Array, FloatArray
+from likewise._runtime.arrays import FloatArray
+from likewise._runtime.tensors import is_tensor, to_numpy
 from likewise._runtime.threads import single_threaded_blas
 from likewise.adapter._lengths import unit_rows
 from likewise.base import AffineMap
@@ -61,7 +62,7 @@ class Candidate:
         M[np.diag_indices(len(M))] += 1 / self.scale
         return np.asarray(M)
 
-    def images(self, X: Array, side: Side) -> Array:
+    def images(self, X: Any, side: Side) -> Any:
         """Return vectors whose products are those of the rows under M; for queries, see `side`.
 
         With ``side="query"`` they are ``M(x - mean)``, whose products with rows that are left as
@@ -69,6 +70,11 @@ class Candidate:
         """
         if self.is_identity:
             return X
+        if is_tensor(X):
+            from likewise.adapter._torch_similarity import tensor_images
+
+            numbers = (self.mean, self.scale, self.weight, self.directions)
+            return tensor_images(X, *numbers, query=side == "query")
         centred = X - self.mean.astype(X.dtype)
         F = self.directions.astype(X.dtype)
         mapped = centred @ F.T
@@ -104,33 +110,51 @@ class Similarity:
     normalize: bool
     side: Side
 
-    def of_all(self, candidate: Candidate, queries: Array, *corpora: Array) -> list[Array]:
+    def of_all(self, candidate: Candidate, queries: Any, *corpora: Any) -> list[Any]:
         """Return the similarities of all queries to all rows of each corpus."""
         Q = self._scaled(candidate.images(queries, self.side))
         found = []
         for corpus in corpora:
             C = self._corpus(candidate, corpus)
-            products = Q @ C.T
+            products = _products(Q, C)
             if not self.normalize:
                 products = 2 * products - _squares(Q)[:, None] - _squares(C)
             found.append(products)
         return found
 
-    def of_pairs(self, candidate: Candidate, first: Array, second: Array) -> FloatArray:
-        """Return the similarity of each row of `first` to the same row of `second`."""
+    def of_pairs(self, candidate: Candidate, first: Any, second: Any) -> FloatArray:
+        """Return the similarity of each row of `first` to the same row of `second`, as an array."""
         Q = self._scaled(candidate.images(first, self.side))
         C = self._corpus(candidate, second)
-        products = np.einsum("ij,ij->i", Q, C, dtype=np.float64)
+        products = product_of_each(Q, C)
         if not self.normalize:
             products = 2 * products - _squares(Q) - _squares(C)
-        return np.asarray(products)
+        return np.asarray(to_numpy(products))
 
-    def _corpus(self, candidate: Candidate, rows: Array) -> Array:
+    def _corpus(self, candidate: Candidate, rows: Any) -> Any:
         return self._scaled(rows if self.side == "query" else candidate.images(rows, self.side))
 
-    def _scaled(self, images: Array) -> Array:
+    def _scaled(self, images: Any) -> Any:
         return unit_rows(images) if self.normalize else images
 
 
-def _squares(rows: Array) -> FloatArray:
-    return np.asarray(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
+def product_of_each(A: Any, B: Any) -> Any:
+    """Return the product of each row of A and the same row of B, in float64."""
+    if is_tensor(A):
+        from likewise.adapter import _torch_similarity
+
+        return _torch_similarity.product_of_each(A, B)
+    return np.einsum("ij,ij->i", A, B, dtype=np.float64)
+
+
+def _products(queries: Any, corpus: Any) -> Any:
+    """Return the products of all queries and all rows of a corpus."""
+    if is_tensor(queries):
+        from likewise._numerics.torch_products import map_tensor
+
+        return map_tensor(queries, corpus)
+    return queries @ corpus.T
+
+
+def _squares(rows: Any) -> Any:
+    return product_of_each(rows, rows)

@@ -8,17 +8,19 @@ import numpy as np
 
 from likewise._runtime.arrays import IndexArray
 from likewise._runtime.blocks.rows import BlockedRows
+from likewise._runtime.tensors import is_tensor, require_same_device, to_numpy
 from likewise._runtime.validation import TableLike, check_labelled, check_rows, pluralize, warn_user
 from likewise.adapter._blocked_source import BlockedSource
 from likewise.adapter._given_rows import as_floats, check_squares, is_empty
 from likewise.adapter._items import equal_rows, items_of
 from likewise.adapter._rows import MAX_OTHERS
-from likewise.adapter._sources import ArraySource, RowSource
+from likewise.adapter._sources import ArraySource, RowSource, source_in_memory
 
 
 def check_source(estimator: Any, X: TableLike) -> RowSource:
     """Return rows with judgements of some of them."""
-    return _source(check_rows(estimator, as_floats(X), reset=True, blocked=True))
+    rows = _checked(estimator, X, "X", reset=True)
+    return BlockedSource(rows) if isinstance(rows, BlockedRows) else source_in_memory(rows, "X")
 
 
 def check_labelled_source(
@@ -29,7 +31,8 @@ def check_labelled_source(
     Rows of a Dask collection are gathered where they are no more than the other rows that would be:
     the result then has the same bits as that of rows in memory.
     """
-    rows, codes, _ = check_labelled(estimator, as_floats(X), y, blocked=True)
+    given = as_floats(X)
+    rows, codes, _ = check_labelled(estimator, given, y, blocked=True, tensors=is_tensor(given))
     source: RowSource
     if isinstance(rows, BlockedRows):
         source = BlockedSource(rows)
@@ -43,7 +46,8 @@ def check_labelled_source(
             )
         codes, items = rows.group_of_each(), source.equal_rows()
     else:
-        source, items = ArraySource(rows), equal_rows(rows)
+        source = source_in_memory(rows, "X")
+        items = equal_rows(source.rows)
     n_labels = len(np.unique(items * (int(codes.max()) + 1) + codes))
     contradictory = n_labels - len(np.unique(items))
     if contradictory:
@@ -54,15 +58,31 @@ def check_labelled_source(
     return source, codes, items
 
 
-def check_others(estimator: Any, unlabelled: TableLike | None, dtype: Any) -> RowSource | None:
-    """Return unlabelled rows, None if there are none; `dtype` is that of the judged rows."""
+def check_others(estimator: Any, unlabelled: TableLike | None, X: RowSource) -> RowSource | None:
+    """Return unlabelled rows in the precision of X; None if there are none."""
     if unlabelled is None or is_empty(unlabelled):
         return None
-    given = as_floats(unlabelled)
-    rows = check_rows(estimator, given, reset=False, name="unlabelled", blocked=True)
-    others = _source(rows if isinstance(rows, BlockedRows) else rows.astype(dtype, copy=False))
-    check_squares(others.largest(), dtype, "unlabelled")
+    rows = _checked(estimator, unlabelled, "unlabelled", reset=False)
+    others: RowSource
+    if isinstance(rows, BlockedRows):
+        _require_same_device(X, unlabelled)
+        others = BlockedSource(rows)
+    else:
+        others = others_in_memory(rows, X)
+    check_squares(others.largest(), X.dtype, "unlabelled")
     return others
+
+
+def others_in_memory(rows: Any, X: RowSource) -> ArraySource:
+    """Return the source of unlabelled rows, which must be where those of X are.
+
+    Those of a Dask collection are on processors.
+    """
+    if not isinstance(X, ArraySource):
+        return ArraySource(to_numpy(rows)).astype(X.dtype)
+    others = source_in_memory(rows, "unlabelled")
+    _require_same_device(X, others.rows)
+    return others.astype(X.dtype)
 
 
 def gather_items(X: RowSource, judged: IndexArray) -> IndexArray:
@@ -71,5 +91,14 @@ def gather_items(X: RowSource, judged: IndexArray) -> IndexArray:
     return items_of(X.take(judged), judged, len(X))
 
 
-def _source(rows: Any) -> RowSource:
-    return BlockedSource(rows) if isinstance(rows, BlockedRows) else ArraySource(rows)
+def _require_same_device(X: RowSource, unlabelled: Any) -> None:
+    if isinstance(X, ArraySource):
+        require_same_device(X.rows, unlabelled, ("X", "unlabelled"))
+
+
+def _checked(estimator: Any, X: TableLike, name: str, *, reset: bool) -> Any:
+    """Return checked rows; tensors on their device, and arrays not yet on that which is set."""
+    given = as_floats(X)
+    return check_rows(
+        estimator, given, reset=reset, name=name, blocked=True, tensors=is_tensor(given)
+    )

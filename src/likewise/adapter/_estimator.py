@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from likewise._metric_parameter import METRIC_RULE, fresh_metric, nested_fits
 from likewise._runtime.progress import progress
+from likewise._runtime.tensors import device_memory_errors
 from likewise._runtime.threads import single_threaded_blas
 from likewise._runtime.validation import (
     TableLike,
@@ -27,6 +28,7 @@ from likewise.adapter._checked_sources import (
     check_others,
     check_source,
     gather_items,
+    others_in_memory,
 )
 from likewise.adapter._evidence import Evidence, no_evidence
 from likewise.adapter._given_rows import check_squares
@@ -35,7 +37,7 @@ from likewise.adapter._learning_curve import LearningCurve
 from likewise.adapter._pairs import JudgedPairs
 from likewise.adapter._relevance import triplets_from_lists
 from likewise.adapter._rows import RowPool
-from likewise.adapter._sources import ArraySource, RowSource
+from likewise.adapter._sources import ArraySource, RowSource, source_in_memory
 from likewise.adapter._triplets import JudgedTriplets
 from likewise.adapter._verdict import MIN_JUDGEMENTS, describe_choice
 from likewise.base import fitting
@@ -296,7 +298,10 @@ class EmbeddingAdapter(AdaptedRows):
                 "This adapter was loaded from a file, or fitted to a Dask collection, and has no "
                 "training data; fit it again, to rows in memory, for a learning curve."
             )
-        X, judgements, unlabelled = self._fitted_to
+        given, judgements, given_others = self._fitted_to
+        X, unlabelled = source_in_memory(given, "X"), None
+        if given_others is not None:
+            unlabelled = others_in_memory(given_others, X)
         sizes = [max(2, round(share * len(judgements))) for share in _CURVE_SHARES]
         found = []
         for n in sizes:
@@ -304,11 +309,10 @@ class EmbeddingAdapter(AdaptedRows):
             part, rows = judgements.subset(n, rng)
             others, used = unlabelled, X
             if rows is not None:  # the other rows have no label any more
-                left = np.delete(X, rows, axis=0)
-                others = left if unlabelled is None else np.concatenate([left, unlabelled])
-                used = X[rows]
-            sources = ArraySource(used), None if others is None else ArraySource(others)
-            evidence, _ = self._compare(sources[0], part, sources[1], self.normalize_)
+                left = np.delete(np.arange(len(X)), rows)
+                others, used = X.part(left).followed_by(unlabelled), X.part(rows)
+            with device_memory_errors(type(self).__name__):
+                evidence, _ = self._compare(used, part, others, self.normalize_)
             found.append(_outcome(evidence, evidence.best()))
         families, gains, intervals = (np.array(column) for column in zip(*found, strict=True))
         return LearningCurve(np.array(sizes), gains, intervals, families, judgements.measure)
@@ -330,7 +334,7 @@ class EmbeddingAdapter(AdaptedRows):
 
     def _adapt(self, X: RowSource, judgements: Judgements, unlabelled: TableLike | None) -> Self:
         check_squares(X.largest(), X.dtype, "X")
-        others = check_others(self, unlabelled, X.dtype)
+        others = check_others(self, unlabelled, X)
         normalize = self._normalizes(X)
         evidence, pool = self._compare(X, judgements, others, normalize)
         best = evidence.best()
@@ -354,7 +358,7 @@ class EmbeddingAdapter(AdaptedRows):
         )
         vars(self).pop("_fitted_to", None)
         if isinstance(X, ArraySource) and (others is None or isinstance(others, ArraySource)):
-            self._fitted_to = (X.rows, judgements, None if others is None else others.rows)
+            self._fitted_to = (X.given, judgements, None if others is None else others.given)
         return self
 
     def _compare(

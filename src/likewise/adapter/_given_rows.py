@@ -6,19 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from likewise._runtime.arrays import Array
 from likewise._runtime.blocks import is_dask
-from likewise._runtime.tensors import to_numpy
+from likewise._runtime.tensors import is_tensor
 from likewise._runtime.validation import MAX_MAGNITUDE, TableLike
 from likewise.adapter._lengths import blocks
 
+_SMALL_BYTES = 2  # of numbers that are computed in float32
 # Beyond these, sums of squares overflow.
 _MAX_MAGNITUDES = {"float32": 1e15, "float64": MAX_MAGNITUDE}
 
 
 def as_floats(X: TableLike) -> TableLike:
     """Return half-precision numbers and small integers as float32, and all else as it is."""
-    X = to_numpy(X)
+    if is_tensor(X):
+        return X.float() if X.element_size() <= _SMALL_BYTES else X
     is_array = isinstance(X, np.ndarray) or (is_dask(X) and hasattr(X, "dtype"))
     types = [X.dtype] if is_array else list(getattr(X, "dtypes", ()))
     if types and all(_is_small(dtype) for dtype in types):
@@ -35,8 +36,10 @@ def is_empty(rows: TableLike) -> bool:
     return getattr(rows, "shape", (1,))[:1] == (0,)
 
 
-def largest_value(rows: Array) -> float:
+def largest_value(rows: Any) -> float:
     """Return the largest absolute value."""
+    if is_tensor(rows):
+        return float(max(rows.max(), -rows.min())) if rows.numel() else 0.0
     return max(float(np.abs(block).max(initial=0.0)) for block in blocks(rows))
 
 
@@ -51,4 +54,4 @@ def check_squares(largest: float, dtype: Any, name: str) -> None:
 
 
 def _is_small(dtype: Any) -> bool:
-    return isinstance(dtype, np.dtype) and dtype.kind in "biuf" and dtype.itemsize <= 2
+    return isinstance(dtype, np.dtype) and dtype.kind in "biuf" and dtype.itemsize <= _SMALL_BYTES

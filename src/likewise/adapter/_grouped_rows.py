@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
 
+from likewise._numerics.products import product_over_rows
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise.adapter._lengths import blocks, lengths_of
 
 # What directions count in assigning rows to classes and clusters.
-_ASSIGNMENT_WEIGHT = 2.0
+ASSIGNMENT_WEIGHT = 2.0
 
 
 class RowsInMemory:
@@ -27,6 +29,16 @@ class RowsInMemory:
     def __init__(self, rows: Array, labelled: IndexArray | None = None) -> None:
         self.rows = rows
         self.labelled = np.empty(0, dtype=np.int64) if labelled is None else labelled
+
+    @classmethod
+    def centred(
+        cls, rows: Array, labelled: IndexArray | None, n_jobs: int | None
+    ) -> tuple[Self, FloatArray, FloatArray]:
+        """Subtract the mean from rows, in place; return them, the mean and the covariance."""
+        mean = rows.mean(axis=0, dtype=np.float64)
+        rows -= mean.astype(rows.dtype)
+        covariance = product_over_rows(rows, rows, n_jobs) / len(rows)
+        return cls(rows, labelled), mean, covariance
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -85,7 +97,7 @@ class SpaceInMemory:
         """Return the centre of largest cosine for each row; labelled rows keep their class."""
         lengths = self._lengths(centres)
         # Mc, so that images of all rows need not be in memory.
-        mapped = centres / self.scale + _ASSIGNMENT_WEIGHT * (centres @ self.F.T) @ self.F
+        mapped = centres / self.scale + ASSIGNMENT_WEIGHT * (centres @ self.F.T) @ self.F
         mapped /= np.where(lengths > 0, lengths, 1)[:, None]
         found = np.concatenate([(rows @ mapped.T).argmax(axis=1) for rows in blocks(self.rows)])
         found[: len(self.labelled)] = self.labelled
@@ -94,7 +106,7 @@ class SpaceInMemory:
     def _lengths(self, rows: Array) -> Array:
         """Return √(xᵀMx) of each row."""
         of_images = np.concatenate([lengths_of(block @ self.F.T) for block in blocks(rows)])
-        squares = lengths_of(rows) ** 2 / self.scale + _ASSIGNMENT_WEIGHT * of_images**2
+        squares = lengths_of(rows) ** 2 / self.scale + ASSIGNMENT_WEIGHT * of_images**2
         return np.asarray(np.sqrt(squares))
 
 

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from likewise._runtime.arrays import Array, IndexArray
+from likewise._runtime.arrays import IndexArray
+from likewise._runtime.tensors import is_tensor
 from likewise.adapter._lengths import BLOCK_ROWS
 
 
-def equal_rows(rows: Array) -> IndexArray:
+def equal_rows(rows: Any) -> IndexArray:
     """Return a number for each row that equal rows share: 0…c-1, in the order of their values.
 
     As ``np.unique(rows, axis=0, return_inverse=True)[1]``, which copies all rows twice.
     """
+    if is_tensor(rows):
+        from likewise.adapter._torch_items import equal_tensor_rows
+
+        return equal_tensor_rows(rows)
     table = np.ascontiguousarray(rows)
     order = np.argsort(table.view([("", table.dtype)] * table.shape[1]).ravel())
     starts = np.ones(len(order), dtype=bool)
@@ -24,7 +31,7 @@ def equal_rows(rows: Array) -> IndexArray:
     return codes
 
 
-def items_of(judged_rows: Array, judged: IndexArray, n_rows: int) -> IndexArray:
+def items_of(judged_rows: Any, judged: IndexArray, n_rows: int) -> IndexArray:
     """Return the item of each row: the number of the first judged row that equals it, or its own.
 
     Rows without a judgement are not compared: nothing about them can be held out.

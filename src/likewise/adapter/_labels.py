@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from likewise._runtime.arrays import Array, BoolArray, FloatArray, IndexArray
+from likewise._runtime.tensors import is_tensor
 from likewise.adapter._candidate import Candidate, Similarity
 from likewise.adapter._directions import discriminants, self_trained_discriminants
 from likewise.adapter._evidence import Evidence, Key, no_evidence
@@ -132,11 +133,15 @@ class Labels:
                 )
         return centred.candidates(families)
 
-    def _outcome(self, similarities: list[Array], tested: IndexArray, depth: int) -> _Outcome:
+    def _outcome(self, similarities: list[Any], tested: IndexArray, depth: int) -> _Outcome:
         """Return what is found, given similarities of tested rows to each other and to others."""
         among, to_reference = similarities
-        np.fill_diagonal(among, -np.inf)
         codes = self.codes[tested]
+        if is_tensor(among):
+            from likewise.adapter._torch_similarity import tensor_outcome
+
+            return _Outcome(tested, *tensor_outcome(among, to_reference, codes, depth))
+        np.fill_diagonal(among, -np.inf)
         alike = codes[:, None] == codes
         np.fill_diagonal(alike, False)
         least = np.partition(to_reference, -depth, axis=1)[:, -depth]

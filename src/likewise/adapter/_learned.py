@@ -8,7 +8,9 @@ import numpy as np
 from sklearn.base import clone
 
 from likewise._runtime.arrays import FloatArray
+from likewise._runtime.tensors import to_numpy
 from likewise.adapter._directions import scaled
+from likewise.base import Learner
 from likewise.base.metric_learner import linear_components
 
 
@@ -22,6 +24,8 @@ def learned_directions(
             f"metric={type(metric).__name__} has no {method}, but it must learn from the same "
             "judgements."
         )
+    if not isinstance(metric, Learner):  # of another library, which may not take tensors
+        judgements = tuple(map(to_numpy, judgements))
     L = linear_components(fit(*judgements))
     if L is None:
         raise ValueError(

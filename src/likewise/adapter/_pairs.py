@@ -14,7 +14,7 @@ from likewise.adapter._candidate import Candidate, Similarity
 from likewise.adapter._evidence import Evidence, Key, no_evidence
 from likewise.adapter._items import without_items
 from likewise.adapter._learned import learned_directions
-from likewise.adapter._lengths import unit_rows
+from likewise.adapter._lengths import in_double_precision, unit_rows
 from likewise.adapter._rows import PRODUCTS_PER_WEIGHT, RowPool, with_clusters
 from likewise.constraints import Pairs
 from likewise.statistics import auc_test, place_pairs
@@ -115,7 +115,7 @@ class JudgedPairs:
     ) -> list[Candidate]:
         centred = pool.centred(kept, n_jobs, everything=everything)
         index, same = np.searchsorted(kept, pairs.index), pairs.same
-        rows = unit_rows(centred.judged.astype(np.float64))
+        rows = unit_rows(in_double_precision(centred.judged))
         # Both kinds count alike, however many there are of each.
         weights = np.where(same, 0.5 / same.sum(), 0.5 / (~same).sum()) * len(same)
         targets = np.where(same, 1.0, -1.0)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from likewise._numerics.products import product_over_rows
 from likewise._runtime.arrays import Array, BoolArray, FloatArray, IndexArray
+from likewise._runtime.tensors import is_tensor
 from likewise.adapter._blocked_rows import RowsInBlocks
 from likewise.adapter._blocked_source import with_codes
 from likewise.adapter._candidate import Candidate
@@ -34,7 +35,7 @@ class CentredRows:
     Attributes
     ----------
     rows : GroupedRows
-    judged : array of shape (n_judged, n_features)
+    judged : array or tensor of shape (n_judged, n_features)
         The rows of the judgements; none where they are labelled and in blocks.
     mean : array of shape (n_features,)
     covariance : array of shape (n_features, n_features)
@@ -135,15 +136,13 @@ class RowPool:
         X, unlabelled = self._X, self._unlabelled
         if not (X.holds(kept) and X.holds(of_left) and unlabelled.holds(of_unlabelled)):
             return self._centred_in_blocks(kept, codes, of_left, of_unlabelled, n_jobs)
-        rows = np.empty((len(kept) + len(others), X.shape[1]), dtype=X.dtype)
+        rows = X.empty(len(kept) + len(others))
         end = len(kept) + len(of_left)
         _gather(X, kept, rows[: len(kept)])
         _gather(X, of_left, rows[len(kept) : end])
         _gather(unlabelled, of_unlabelled, rows[end:])
-        mean = rows.mean(axis=0, dtype=np.float64)
-        rows -= mean.astype(rows.dtype)
-        covariance = product_over_rows(rows, rows, n_jobs) / len(rows)
-        return CentredRows(RowsInMemory(rows, codes), rows[: len(kept)], mean, covariance)
+        grouped, mean, covariance = _centred(rows, codes, n_jobs)
+        return CentredRows(grouped, rows[: len(kept)], mean, covariance)
 
     def reference(self, kept: IndexArray, rng: np.random.Generator) -> Array:
         """Return rows that stand for what a query is compared with."""
@@ -152,11 +151,15 @@ class RowPool:
         of_kept = chosen < len(kept)
         others = self._sample[chosen[~of_kept] - len(kept)]
         of_left = others < len(self._left)
-        found = np.empty((len(chosen), self.n_features), dtype=self._X.dtype)
+        found = self._X.empty(len(chosen))
         n_kept = int(of_kept.sum())
         found[:n_kept] = self.take(kept[chosen[of_kept]])
-        found[n_kept:][of_left] = self.take(self._left[others[of_left]])
-        found[n_kept:][~of_left] = self._unlabelled.take(others[~of_left] - len(self._left))
+        if of_left.any():
+            places = n_kept + np.flatnonzero(of_left)
+            found[places] = self.take(self._left[others[of_left]])
+        if not of_left.all():
+            places = n_kept + np.flatnonzero(~of_left)
+            found[places] = self._unlabelled.take(others[~of_left] - len(self._left))
         return found
 
     def _numbers(self, others: IndexArray) -> tuple[IndexArray, IndexArray]:
@@ -190,6 +193,17 @@ class RowPool:
             parts.append(with_codes(self._unlabelled.in_blocks(n_jobs), free, dtype))
         rows, mean, covariance = RowsInBlocks.centred(tuple(parts))
         return CentredRows(rows, judged - mean.astype(dtype), mean, covariance)
+
+
+def _centred(
+    rows: Any, codes: IndexArray | None, n_jobs: int | None
+) -> tuple[GroupedRows, FloatArray, FloatArray]:
+    """Subtract the mean from rows; return them, the mean and the covariance."""
+    if is_tensor(rows):
+        from likewise.adapter._torch_grouped_rows import RowsOnDevice
+
+        return RowsOnDevice.centred(rows, codes)
+    return RowsInMemory.centred(rows, codes, n_jobs)
 
 
 def _gather(source: RowSource, numbers: IndexArray, out: Array) -> None:

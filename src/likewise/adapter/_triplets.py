@@ -14,7 +14,7 @@ from likewise.adapter._candidate import Candidate, Similarity
 from likewise.adapter._evidence import Evidence, Key, no_evidence
 from likewise.adapter._items import without_items
 from likewise.adapter._learned import learned_directions
-from likewise.adapter._lengths import unit_rows
+from likewise.adapter._lengths import in_double_precision, unit_rows
 from likewise.adapter._rows import PRODUCTS_PER_WEIGHT, RowPool, with_clusters
 from likewise.constraints import Triplets
 from likewise.statistics.pair_split import assign_units
@@ -142,7 +142,7 @@ class JudgedTriplets:
     ) -> list[Candidate]:
         centred = pool.centred(kept, n_jobs, everything=everything)
         index = np.searchsorted(kept, self.triplets.index)
-        rows = unit_rows(centred.judged.astype(np.float64))
+        rows = unit_rows(in_double_precision(centred.judged))
         anchor, positive, negative = (rows[index[:, j]] for j in range(3))
         ones = np.ones(len(index))
         start = ridge_directions(

@@ -8,13 +8,15 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from likewise._numerics.centring import centred
 from likewise._runtime.arrays import Array, FloatArray
+from likewise._runtime.tensors import is_tensor
 from likewise._runtime.text import quote
 from likewise._runtime.validation import TableLike, as_float_array, boolean, check_finite
 from likewise.base._pipeline_steps import parts_of_step
 from likewise.base.metric_learner import MetricLearner
 from likewise.base.voting import NeighborVoter
-from likewise.metric import row_norms
+from likewise.metric import or_one, row_norms
 
 _ROUNDING = 1e-9
 
@@ -210,13 +212,20 @@ class AffineMap:
         -------
         array of shape (n_samples, n_components)
         """
-        rows = self.check_vectors(X)
-        W, mean = (part.astype(rows.dtype) for part in (self.W, self.mean))
-        mapped = (rows - mean) @ W.T
+        return np.asarray(self.map_checked(self.check_vectors(X)))
+
+    def map_checked(self, rows: Any) -> Any:
+        """Map rows of float32 or float64 that fit the map: an array, or a tensor on its device."""
+        if is_tensor(rows):
+            from likewise._numerics.torch_products import map_tensor
+
+            mapped = map_tensor(centred(rows, self.mean), self.W)
+        else:
+            W, mean = (part.astype(rows.dtype) for part in (self.W, self.mean))
+            mapped = (rows - mean) @ W.T
         if self.normalize:
-            lengths = row_norms(mapped)
-            mapped /= np.where(lengths > 0, lengths, 1)[:, None]
-        return np.asarray(mapped)
+            mapped /= or_one(row_norms(mapped))[:, None]
+        return mapped
 
     def check_vectors(self, X: TableLike, name: str = "X") -> Array:
         """Return vectors as float32 or float64; raise an error if they do not fit the map."""

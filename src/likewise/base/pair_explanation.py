@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
+from likewise._runtime.tensors import to_numpy
 from likewise._runtime.text import printable
 from likewise._runtime.validation import pluralize
 
@@ -121,9 +122,9 @@ def check_row(row: Any, name: str, check: Callable[[Any, str], Any]) -> FloatArr
     if hasattr(row, "to_frame") and hasattr(row, "index"):  # a row of a pandas DataFrame
         row = row.to_frame().T
     elif not hasattr(row, "columns") and not sp.issparse(row):
-        row = np.asarray(row)
+        row = np.asarray(to_numpy(row))
         row = row[None] if row.ndim == 1 else row
-    table = check(row, name)
+    table = to_numpy(check(row, name))
     if table.shape[0] != 1:
         raise ValueError(f"{name} has {table.shape[0]} rows, but one is needed.")
     dense = table.toarray() if hasattr(table, "toarray") else table

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from likewise._runtime.arrays import Array, BoolArray, FloatArray, IndexArray
 from likewise._runtime.row_numbers import check_row_numbers, check_same_flags
 from likewise._runtime.sklearn_bases import BaseEstimator, ClassifierMixin
+from likewise._runtime.tensors import to_numpy
 from likewise._runtime.validation import warn_user
 from likewise.evaluation._pair_distances import pair_distances
 from likewise.statistics import verification_curve
@@ -155,7 +156,7 @@ class PairTask(ClassifierMixin, BaseEstimator):
         array of bool of shape (n_pairs,)
         """
         first, second = self._sides(pairs)
-        return np.asarray(self.estimator_.predict_pairs(first, second), dtype=np.bool_)
+        return np.asarray(to_numpy(self.estimator_.predict_pairs(first, second)), dtype=np.bool_)
 
     @available_if(_estimator_has("predict_proba_pairs", "probabilities of pairs"))  # type: ignore[untyped-decorator]
     def predict_proba(self, pairs: ArrayLike) -> FloatArray:
@@ -171,7 +172,7 @@ class PairTask(ClassifierMixin, BaseEstimator):
         array of shape (n_pairs, 2)
         """
         first, second = self._sides(pairs)
-        return np.asarray(self.estimator_.predict_proba_pairs(first, second))
+        return np.asarray(to_numpy(self.estimator_.predict_proba_pairs(first, second)))
 
     def score(self, pairs: ArrayLike, same: ArrayLike) -> float:  # type: ignore[override]
         """Return the area under the ROC curve of the distances.

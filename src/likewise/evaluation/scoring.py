@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from likewise._runtime.arrays import Array
+from likewise._runtime.tensors import is_tensor
 from likewise._runtime.validation import at_least, check_parameters, one_of
 from likewise.constraints import Pairs, random_pairs
 from likewise.metric import row_norms
@@ -36,7 +36,7 @@ class PairScorer:
                 f"pipeline that ends in one, but {type(estimator).__name__} has none."
             )
         pairs = random_pairs(y, self.n_pairs, random_state=self.random_state)
-        curve = curve_of_pairs(np.asarray(estimator.transform(X)), pairs)
+        curve = curve_of_pairs(_as_points(estimator.transform(X)), pairs)
         return curve.auc if self.measure == "auc" else -curve.eer
 
 
@@ -89,7 +89,12 @@ def pair_scorer(
     return PairScorer(int(n_pairs), measure, random_state)
 
 
-def curve_of_pairs(points: Array, pairs: Pairs) -> VerificationCurve:
+def curve_of_pairs(points: Any, pairs: Pairs) -> VerificationCurve:
     """Return the verification curve of Euclidean distances between pairs of rows."""
     first, second = pairs.index.T
     return verification_curve(row_norms(points[first] - points[second]), pairs.same)
+
+
+def _as_points(mapped: Any) -> Any:
+    """Return mapped rows as an array, or as the tensor that they are."""
+    return mapped if is_tensor(mapped) else np.asarray(mapped)

@@ -173,8 +173,7 @@ def _smallest(values: Tensor, k: int) -> tuple[Tensor, Tensor]:
     They are among the k groups of columns with the smallest minima: the values are read once, where
     a selection reads them several times.
     """
-    n_rows, n_cols = values.shape
-    n_groups = n_cols // _GROUP
+    n_groups = values.shape[1] // _GROUP
     if n_groups < 4 * k:
         nearer, cols = torch.topk(values, k, dim=1, largest=False, sorted=False)
         return nearer, cols

@@ -17,7 +17,13 @@ from likewise._runtime.blocks.lazy_rows import compare_lazily
 from likewise._runtime.blocks.rows import BlockedRows
 from likewise._runtime.blocks.validation import check_blocked_labels
 from likewise._runtime.invariants import require, require_array, require_count, require_number
-from likewise._runtime.tensors import as_given, is_tensor, require_same_device
+from likewise._runtime.tensors import (
+    as_given,
+    device_memory_errors,
+    is_tensor,
+    require_same_device,
+    to_numpy,
+)
 from likewise._runtime.text import quote
 from likewise._runtime.validation import (
     TableLike,
@@ -30,7 +36,7 @@ from likewise.base import AffineMap, Learner, PairExplanation
 from likewise.base.metric_learner import transform_centred
 from likewise.base.pair_explanation import check_row, explain_difference, explained_names
 from likewise.constraints import Pairs, as_pairs
-from likewise.metric import row_norms
+from likewise.metric import or_one, row_norms
 from likewise.pair_classifier._blocked_distances import distances_in_blocks
 from likewise.pair_classifier._calibration import Calibration
 from likewise.pair_classifier._parts import pairs_of_rows
@@ -77,19 +83,21 @@ class PairDecisions(Learner):
         return compare_lazily(self, self._pair_distance_block, A, B, np.dtype(np.float64))
 
     def _pair_distance_block(self, A: TableLike, B: TableLike) -> Any:
-        if is_tensor(A) or is_tensor(B):
-            require_same_device(A, B, ("A", "B"))
         return as_given(self._pair_distances(A, B), A)
 
-    def _pair_distances(self, A: TableLike, B: TableLike) -> FloatArray:
+    def _pair_distances(self, A: TableLike, B: TableLike) -> Any:
+        """Return distances where they were computed: an array, or a tensor on a device."""
         check_is_fitted(self)
+        if is_tensor(A) or is_tensor(B):
+            require_same_device(A, B, ("A", "B"))
         first, second = self._check_new(A, "A"), self._check_new(B, "B")
         if len(first) != len(second):
             raise ValueError(
                 f"A has {len(first)} rows and B has {len(second)}, but both sides of the pairs "
                 "must have the same number of rows."
             )
-        return row_norms(self._map(first) - self._map(second)).astype(np.float64)
+        with device_memory_errors(type(self).__name__):
+            return _norms(self._map(first) - self._map(second))
 
     def predict_pairs(
         self, A: TableLike, B: TableLike, *, unsure: bool | tuple[float, float] = False
@@ -109,7 +117,8 @@ class PairDecisions(Learner):
         -------
         array of shape (n_pairs,)
             True for *same*. With `unsure`, the words "same", "different" and "unsure". A Dask array
-            if A or B is a Dask collection.
+            if A or B is a Dask collection, and a tensor, but of words an array, if both are tensors
+            on one device.
         """
         check_is_fitted(self)
         band = None if unsure is False else self._band(unsure)
@@ -118,11 +127,12 @@ class PairDecisions(Learner):
         decisions: Array = compare_lazily(self, decide, A, B, dtype)
         return decisions
 
-    def _decide(self, band: tuple[float, float] | None, A: TableLike, B: TableLike) -> Array:
+    def _decide(self, band: tuple[float, float] | None, A: TableLike, B: TableLike) -> Any:
         distances = self._pair_distances(A, B)
         same = distances <= self.threshold_
         if band is None:
-            return same
+            return as_given(same, A)
+        distances, same = to_numpy(distances), to_numpy(same)
         words = _WORDS[same.astype(np.int64)]
         words[(distances > band[0]) & (distances < band[1])] = "unsure"
         return words
@@ -146,7 +156,8 @@ class PairDecisions(Learner):
         Returns
         -------
         array of shape (n_pairs, 2)
-            In the order of `classes_`. A Dask array if A or B is a Dask collection.
+            In the order of `classes_`. A Dask array if A or B is a Dask collection, and a tensor if
+            both are tensors on one device.
         """
         check_is_fitted(self)
         share = next(v for v in (prevalence, self.prevalence, 0.5) if v is not None)
@@ -155,9 +166,10 @@ class PairDecisions(Learner):
         found: FloatArray = compare_lazily(self, shares, A, B, np.dtype(np.float64), width=2)
         return found
 
-    def _probabilities(self, prevalence: float, A: TableLike, B: TableLike) -> FloatArray:
-        probability = self._calibration.probability(self._pair_distances(A, B), prevalence)
-        return np.column_stack([1 - probability, probability])
+    def _probabilities(self, prevalence: float, A: TableLike, B: TableLike) -> Any:
+        distances = to_numpy(self._pair_distances(A, B))  # one number per pair
+        probability = self._calibration.probability(distances, prevalence)
+        return as_given(np.column_stack([1 - probability, probability]), A)
 
     def explain_pair(self, a: TableLike, b: TableLike) -> PairExplanation:
         """Split the squared distance of two rows over directions and features.
@@ -202,8 +214,8 @@ class PairDecisions(Learner):
             blocked, _ = check_blocked_labels(self, X, y, min_classes=1, reset=False)
             labels = blocked.group_of_each()
             return self._score(blocked, pairs_of_rows(labels, self.max_pairs, self._seed()))
-        codes = encode_labels(y)[1]
-        rows = check_rows(self, X, reset=False)
+        codes = encode_labels(to_numpy(y))[1]
+        rows = check_rows(self, X, reset=False, tensors=True)
         if len(codes) != len(rows):
             raise ValueError(f"X has {len(rows)} rows but y has {len(codes)} labels.")
         return self._score(rows, pairs_of_rows(codes, self.max_pairs, self._seed()))
@@ -226,7 +238,7 @@ class PairDecisions(Learner):
             1 - (FMR + FNMR) / 2.
         """
         check_is_fitted(self)
-        rows = check_rows(self, X, reset=False, blocked=True)
+        rows = check_rows(self, X, reset=False, blocked=True, tensors=True)
         return self._score(rows, as_pairs(pairs, same, len(rows)))
 
     def _band(self, unsure: Any) -> tuple[float, float]:
@@ -247,8 +259,8 @@ class PairDecisions(Learner):
             )
         return low, high
 
-    def _check_new(self, X: TableLike, name: str) -> Array:
-        return np.asarray(check_rows(self, X, reset=False, name=name))
+    def _check_new(self, X: TableLike, name: str) -> Any:
+        return check_rows(self, X, reset=False, name=name, tensors=True)
 
     def _components(self) -> Array:
         """Return the matrix of an affine metric, or raise an AttributeError."""
@@ -266,17 +278,16 @@ class PairDecisions(Learner):
             )
         return found.W
 
-    def _map(self, X: Array) -> Array:
+    def _map(self, X: Any) -> Any:
         """Map rows to where the Euclidean distance is that of the metric."""
         if self._normalized:
-            lengths = row_norms(X)
-            return np.asarray(X / np.where(lengths > 0, lengths, 1)[:, None])
+            return X / or_one(row_norms(X))[:, None]
         if self.metric_ is None:
             return centred(X, self._centre)
         return transform_centred(self.metric_, X, self._centre)
 
-    def _distances(self, X: Array | BlockedRows, pairs: IndexArray) -> FloatArray:
-        """Return the distances of pairs of rows, block by block."""
+    def _distances(self, X: Any, pairs: IndexArray) -> FloatArray:
+        """Return the distances of pairs of rows, block by block, as an array."""
         if isinstance(X, BlockedRows):
             return distances_in_blocks(X, self._map, pairs)
         rows, numbered = np.unique(pairs, return_inverse=True)
@@ -286,10 +297,11 @@ class PairDecisions(Learner):
         size = max(1, _BLOCK_VALUES // max(1, mapped.shape[1]))
         for start in range(0, len(pairs), size):
             first, second = numbered[start : start + size].T
-            distances[start : start + size] = row_norms(mapped[first] - mapped[second])
+            found = _norms(mapped[first] - mapped[second])
+            distances[start : start + size] = to_numpy(found)
         return distances
 
-    def _score(self, X: Array | BlockedRows, pairs: Pairs) -> float:
+    def _score(self, X: Any, pairs: Pairs) -> float:
         require_both_kinds(pairs.same)
         predicted = self._distances(X, pairs.index) <= self.threshold_
         fmr, fnmr = predicted[~pairs.same].mean(), 1 - predicted[pairs.same].mean()
@@ -313,3 +325,9 @@ class PairDecisions(Learner):
         if self.random_state is None:
             return int(np.random.default_rng().integers(2**31))
         return int(self.random_state)
+
+
+def _norms(differences: Any) -> Any:
+    """Return the lengths of rows, in float64: an array, or a tensor on their device."""
+    lengths: Any = row_norms(differences)
+    return lengths.double() if is_tensor(lengths) else lengths.astype(np.float64)

@@ -21,6 +21,7 @@ from likewise._numerics.centring import robust_centre
 from likewise._runtime.arrays import Array, IndexArray
 from likewise._runtime.blocks.rows import BlockedRows
 from likewise._runtime.memory import require_memory
+from likewise._runtime.tensors import to_numpy
 from likewise._runtime.text import quote
 from likewise._runtime.validation import (
     Rule,
@@ -34,7 +35,7 @@ from likewise._runtime.validation import (
     one_of,
     strictly_between,
 )
-from likewise.base import fitting
+from likewise.base import Learner, fitting
 from likewise.base.estimate import NestedFit
 from likewise.batch import Euclidean
 from likewise.constraints import Pairs, as_pairs
@@ -212,7 +213,7 @@ class PairClassifier(PairDecisions):
         PairClassifier
             The fitted classifier.
         """
-        X, codes, classes = check_labelled(self, X, y, blocked=True)
+        X, codes, classes = check_labelled(self, X, y, blocked=True, tensors=True)
         if isinstance(X, BlockedRows):
             codes = X.group_of_each()
         subjects = None if groups is None else check_groups(groups, len(X))
@@ -224,7 +225,7 @@ class PairClassifier(PairDecisions):
             note = f" This is about new items of the {len(classes)} classes of y; {NEW_CLASSES}."
 
         def learn(rows: IndexArray, pairs: Pairs | None) -> Any:
-            return clone(learner).fit(_some_rows(X, rows, self.metric), labels[rows])
+            return clone(learner).fit(_some_rows(X, rows, learner), labels[rows])
 
         return self._learn(X, parts, None, subjects, seed, learner and learn, note)
 
@@ -254,7 +255,7 @@ class PairClassifier(PairDecisions):
         PairClassifier
             The fitted classifier.
         """
-        X = check_rows(self, X, reset=True, blocked=True)
+        X = check_rows(self, X, reset=True, blocked=True, tensors=True)
         judged = as_pairs(pairs, same, len(X))
         require_both_kinds(judged.same)
         subjects = None if groups is None else check_groups(groups, len(X))
@@ -270,7 +271,8 @@ class PairClassifier(PairDecisions):
         parts = split_pairs(judged, subjects, len(X), share, seed)
 
         def learn(rows: IndexArray, pairs: Pairs) -> Any:
-            return clone(learner).fit_pairs(X[rows], pairs.index, pairs.same)
+            part = _some_rows(X, rows, learner)
+            return clone(learner).fit_pairs(part, pairs.index, pairs.same)
 
         return self._learn(X, parts, judged, subjects, seed, learner and learn, "")
 
@@ -373,10 +375,13 @@ class PairClassifier(PairDecisions):
         return None if isinstance(learner, Euclidean) else learner
 
 
-def _some_rows(X: Array | BlockedRows, rows: IndexArray, metric: Any) -> Any:
-    """Return the rows that a metric is learned from; those of a cluster as a Dask array."""
+def _some_rows(X: Any, rows: IndexArray, metric: Any) -> Any:
+    """Return the rows that a metric is learned from; those of a cluster as a Dask array.
+
+    A metric that is not of this library gets an array where X is a tensor.
+    """
     if not isinstance(X, BlockedRows):
-        return X[rows]
+        return X[rows] if isinstance(metric, Learner) else to_numpy(X[rows])
     require_no_gathering(metric)
     return X.as_dask(rows)
 

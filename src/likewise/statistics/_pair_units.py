@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from likewise._runtime.arrays import BoolArray, FloatArray, IndexArray
 from likewise._runtime.row_numbers import check_same_flags
+from likewise._runtime.tensors import to_numpy
 from likewise._runtime.text import quote
 from likewise._runtime.validation import as_float_array
 
@@ -40,7 +41,7 @@ def require_both_kinds(flags: BoolArray, what: str = "same") -> None:
 def check_items(items: Any, n_pairs: int | None = None, name: str = "items") -> Any:
     """Return the two item ids of each pair, numbers or text, which must differ."""
     try:
-        ids = np.asarray(items)
+        ids = np.asarray(to_numpy(items))
     except ValueError:
         raise ValueError(f"{name} has rows of different lengths, but needs two ids each.") from None
     expected = "(n_pairs, 2)" if n_pairs is None else f"({n_pairs}, 2)"
@@ -65,7 +66,7 @@ def check_items(items: Any, n_pairs: int | None = None, name: str = "items") -> 
 
 def check_groups(groups: ArrayLike, n_items: int, name: str = "groups") -> IndexArray:
     """Return one subject for each of `n_items` items, as codes 0, 1, …"""
-    given = np.asarray(groups)
+    given = np.asarray(to_numpy(groups))
     if given.shape != (n_items,):
         raise ValueError(
             f"{name} has shape {given.shape}, but {n_items} items need shape ({n_items},)."
