@@ -122,7 +122,7 @@ def _sqdist_agrees(device: torch.device, n_features: int, dtype: Any, points_dty
     rows, cols = torch.randint(0, 90, (2, 1001), generator=generator).to(device)
     points = (Z.flip(0) * 3).to(points_dtype)
     expected = gathered_sqdist(Z, rows, cols, points)
-    return torch.equal(pair_sqdist(Z, rows, cols, points), expected)
+    return bool(torch.equal(pair_sqdist(Z, rows, cols, points), expected))
 
 
 def _laplacian_agrees(device: torch.device, block: int, dtype: Any) -> bool:

@@ -56,6 +56,11 @@ class TensorPairs:
         return self.indptr[1:] - self.indptr[:-1]
 
     @cached_property
+    def longest(self) -> int:
+        """The most pairs of a group, at least 1."""
+        return max(1, int(self.lengths.max())) if len(self.lengths) else 1
+
+    @cached_property
     def groups(self) -> Tensor:
         """The group of each pair."""
         numbers = torch.arange(len(self.lengths), device=self.rows.device)
@@ -165,7 +170,7 @@ class TorchLargeMargin:
             return False
         from likewise.objectives import triton_hinges
 
-        width = self._places[1]
+        width = self.targets.longest
         return width <= triton_hinges.MAX_TARGETS and triton_hinges.CHECK.passes(device, width)
 
     def losses_by_kernel(
@@ -176,8 +181,8 @@ class TorchLargeMargin:
 
         starts = self.targets.indptr, self.impostors.indptr
         return triton_hinges.group_losses(
-            targets, starts[0], impostors, starts[1], self.weights, self._places[1],
-            pull, self.push, self.margin, self.smoothing,
+            targets, starts[0], impostors, starts[1], self.weights,
+            self.targets.longest, pull, self.push, self.margin, self.smoothing,
         )  # fmt: skip
 
     def losses(
@@ -217,7 +222,7 @@ class TorchLargeMargin:
     def _places(self) -> tuple[Tensor, int]:
         """Where each target stands in a matrix of one row per group, and its columns."""
         pairs = self.targets
-        width = max(1, int(pairs.lengths.max())) if len(pairs.lengths) else 1
+        width = pairs.longest
         numbers = torch.arange(len(pairs), device=pairs.rows.device)
         return pairs.groups * width + numbers - pairs.indptr[pairs.groups], width
 

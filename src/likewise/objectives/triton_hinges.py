@@ -117,9 +117,9 @@ def _agrees(device: torch.device, n_targets: int) -> bool:
         objective = TorchLargeMargin(
             weights[:, None], targets, impostors, weights, 0.4, 0.9, smoothing
         )
-        given = [2 * part.to(device) for part in sqdist]
-        ours = objective.losses_by_kernel(*given, 0.7)
-        for found, expected in zip(ours, objective.losses(*given, 0.7), strict=True):
+        near, far = (2 * part.to(device) for part in sqdist)
+        ours = objective.losses_by_kernel(near, far, 0.7)
+        for found, expected in zip(ours, objective.losses(near, far, 0.7), strict=True):
             if not torch.allclose(found, expected, rtol=1e-12, atol=1e-14):
                 return False
     return True
