@@ -44,7 +44,12 @@ def screen(depth, step):
 
 
 def candidates(depth, step):
-    return search(_triton_radius._candidates_kernel, depth, step)
+    parts = _triton_radius._TILE_PARTS
+    kernel, types, constants, options = search(
+        _triton_radius._candidates_kernel, depth, step, PARTS=parts
+    )
+    constants["BLOCK_ROWS"] //= parts
+    return kernel, types, constants, {**options, "num_warps": _triton_radius._CANDIDATE_WARPS}
 
 
 def neighbours(kernel, tiles, capability, **constants):

@@ -34,6 +34,7 @@ _BYTES_PER_CANDIDATE, _BYTES_PER_FOUND = 64, 56
 # Errors of float16, relative to radii, beyond which most pairs would be candidates.
 _MAX_ERROR_SHARE = 0.5
 _SMALLEST_BUFFER = _BLOCK_ROWS * _CHUNK  # more than one tile can hold
+_TILE_PARTS, _CANDIDATE_WARPS = 2, 8  # small programs: many run at a time, as they wait a lot
 _SCREEN_SLACK = 2.0**-20
 
 
@@ -188,9 +189,10 @@ class _Scan:
             while first < len(tiles):
                 launched = min(at_once, len(tiles) - first)
                 with torch.cuda.device_of(self.rows):
-                    _candidates_kernel[(launched,)](
+                    _candidates_kernel[(launched, _TILE_PARTS)](
                         self.rows, self.low, self.high, self.ends, tiles[first:], count, found,
-                        capacity, **self._sizes(), num_warps=4, num_stages=3,
+                        capacity, **self._sizes(_TILE_PARTS), PARTS=_TILE_PARTS,
+                        num_warps=_CANDIDATE_WARPS,
                     )  # fmt: skip
                 total = int(count)
                 if total <= capacity:
@@ -226,12 +228,12 @@ class _Scan:
                 )  # fmt: skip
             yield tiles[: int(count)]
 
-    def _sizes(self) -> dict[str, int]:
+    def _sizes(self, n_parts: int = 1) -> dict[str, int]:
         depth = self.rows.shape[1]
         return {
             "DEPTH": depth,
             "DEPTH_STEP": depth if depth <= _MAX_DEPTH else _DEPTH_STEP,
-            "BLOCK_ROWS": _BLOCK_ROWS,
+            "BLOCK_ROWS": _BLOCK_ROWS // n_parts,
             "BLOCK_COLS": _BLOCK_COLS,
         }
 
@@ -293,34 +295,28 @@ def _screen_kernel(
 def _candidates_kernel(
     rows_ptr, low_ptr, high_ptr, ends_ptr, tiles_ptr, count_ptr, found_ptr, capacity,
     DEPTH: tl.constexpr, DEPTH_STEP: tl.constexpr,
-    BLOCK_ROWS: tl.constexpr, BLOCK_COLS: tl.constexpr,
+    BLOCK_ROWS: tl.constexpr, BLOCK_COLS: tl.constexpr, PARTS: tl.constexpr,
 ):  # fmt: skip
-    """Append the candidates of one tile."""
-    # Once the buffer is full the host repeats the launch in parts: what follows need not be
-    # counted. An atomic read gives all threads of the program the same number.
-    if tl.atomic_add(count_ptr, 0) <= capacity:
-        tile = tl.load(tiles_ptr + tl.program_id(0))
-        rows = (tile >> 32).to(tl.int32) * BLOCK_ROWS + tl.arange(0, BLOCK_ROWS)
-        cols = (tile & 0xFFFFFFFF).to(tl.int32) * BLOCK_COLS + tl.arange(0, BLOCK_COLS)
-        row_ptrs = rows_ptr + rows.to(tl.int64)[:, None] * DEPTH + tl.arange(0, DEPTH_STEP)[None, :]
-        products = _products(
-            rows_ptr, tl.load(row_ptrs), row_ptrs, cols, DEPTH, DEPTH_STEP, BLOCK_ROWS, BLOCK_COLS
-        )
-        low_rows, high_rows = tl.load(low_ptr + rows), tl.load(high_ptr + rows)
-        low_cols, high_cols = tl.load(low_ptr + cols), tl.load(high_ptr + cols)
-        least = tl.minimum(
-            low_rows[:, None] + high_cols[None, :], high_rows[:, None] + low_cols[None, :]
-        )
-        near = (products >= least) & (cols[None, :] >= tl.load(ends_ptr + rows)[:, None])
-        hits = near.to(tl.int32)
-        per_row = tl.sum(hits, axis=1)
-        n_hits = tl.sum(per_row, axis=0)
-        if n_hits > 0:
-            place = tl.cumsum(hits, axis=1) - hits
-            place += (tl.cumsum(per_row, axis=0) - per_row)[:, None]
-            place += tl.atomic_add(count_ptr, n_hits.to(tl.int64))
-            keys = (rows.to(tl.int64)[:, None] << 32) | cols.to(tl.int64)[None, :]
-            tl.store(found_ptr + place, keys, mask=near & (place < capacity))
+    """Append the candidates of one part of a tile."""
+    tile = tl.load(tiles_ptr + tl.program_id(0))
+    block = (tile >> 32).to(tl.int32) * PARTS + tl.program_id(1)
+    rows = block * BLOCK_ROWS + tl.arange(0, BLOCK_ROWS)
+    cols = (tile & 0xFFFFFFFF).to(tl.int32) * BLOCK_COLS + tl.arange(0, BLOCK_COLS)
+    row_ptrs = rows_ptr + rows.to(tl.int64)[:, None] * DEPTH + tl.arange(0, DEPTH_STEP)[None, :]
+    products = _products(
+        rows_ptr, tl.load(row_ptrs), row_ptrs, cols, DEPTH, DEPTH_STEP, BLOCK_ROWS, BLOCK_COLS
+    )
+    low_rows, high_rows = tl.load(low_ptr + rows), tl.load(high_ptr + rows)
+    low_cols, high_cols = tl.load(low_ptr + cols), tl.load(high_ptr + cols)
+    least = tl.minimum(
+        low_rows[:, None] + high_cols[None, :], high_rows[:, None] + low_cols[None, :]
+    )
+    near = (products >= least) & (cols[None, :] >= tl.load(ends_ptr + rows)[:, None])
+    # Few are: an atomic for each is faster than their places by sums over the tile.
+    ones = near.to(tl.int32)
+    place = tl.atomic_add(count_ptr + tl.zeros_like(ones), ones.to(tl.int64), mask=near)
+    keys = (rows.to(tl.int64)[:, None] << 32) | cols.to(tl.int64)[None, :]
+    tl.store(found_ptr + place, keys, mask=near & (place < capacity))
 
 
 def _settle(Z: Tensor, radius2: Tensor, order: Tensor, candidates: Tensor) -> tuple[Tensor, Tensor]:
