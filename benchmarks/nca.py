@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 
 from benchmarks.base import OURS, Benchmark, Rival, Target, WrongAnswerError, benchmark
@@ -60,12 +63,14 @@ class NCA(Benchmark):
 def expected_correct(Z, y, block=256):
     """Return the objective of NCA: the expected number of rows that pick one of their own class."""
     sqnorm = np.square(Z).sum(axis=1)
-    total = 0.0
-    for start in range(0, len(Z), block):
+
+    def of_rows(start):
         rows = np.arange(start, min(start + block, len(Z)))
         distance = sqnorm[rows, None] + sqnorm - 2 * Z[rows] @ Z.T
         distance[np.arange(len(rows)), rows] = np.inf
         p = np.exp(distance.min(axis=1, keepdims=True) - distance)
         p /= p.sum(axis=1, keepdims=True)
-        total += float(p[y[rows, None] == y].sum())
-    return total
+        return float(p[y[rows, None] == y].sum())
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return sum(pool.map(of_rows, range(0, len(Z), block)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 
 import numpy as np
@@ -28,13 +30,17 @@ def shifted_mnist(n_components, n_rows):
     axes = axes[:, : -n_components - 1 : -1]
     n_copies, images = -(-n_rows // len(pixels)), pixels[:n_rows].reshape(-1, _SIDE, _SIDE)
     X = np.empty((n_copies * len(images), n_components), dtype=np.float32)
-    random = np.random.default_rng(0)
-    for copy in range(n_copies):
+
+    def fill(copy):
         shifted = np.roll(images, _SHIFTS[copy % len(_SHIFTS)], axis=(1, 2))
         rows = (shifted.reshape(len(images), -1) - mean) @ axes
         if copy >= len(_SHIFTS):
-            rows += _NOISE * rows.std(axis=0) * random.normal(size=rows.shape).astype(rows.dtype)
+            noise = np.random.default_rng(copy).normal(size=rows.shape).astype(rows.dtype)
+            rows += _NOISE * rows.std(axis=0) * noise
         X[copy * len(images) : (copy + 1) * len(images)] = rows
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(fill, range(n_copies)))
     return X[:n_rows], np.tile(y[:n_rows], n_copies)[:n_rows]
 
 
