@@ -25,7 +25,7 @@ SEARCH = {
     "ends_ptr": "*i32",
 }
 NEIGHBOURS = {
-    **dict.fromkeys(("sqnorms_ptr", "entropy_ptr", "probability_ptr"), "*fp32"),
+    **dict.fromkeys(("sqnorms_ptr", "logsumexp_ptr", "probability_ptr"), "*fp32"),
     **dict.fromkeys(("sums_ptr", "totals_ptr"), "*fp32"),
     **dict.fromkeys(("n_samples", "n_padded", "first_chunk"), "i32"),
     **dict.fromkeys(("high_ptr", "low_ptr"), "*fp16"),

@@ -15,7 +15,7 @@ import triton
 import triton.language as tl
 
 from likewise._runtime.kernel_check import KernelCheck
-from likewise._runtime.tensors import Tensor
+from likewise._runtime.tensors import Tensor, tile_elements
 
 _MAX_DEPTH = 256
 # Exponents are off by some 2⁻²² of it: in the worst case by a hundredth, mostly by 10⁻⁴.
@@ -23,7 +23,6 @@ _MAX_SQNORM = 4096.0
 _LARGEST = 14  # entries are below two to this power
 _WEIGHT_SCALE = 2.0**14  # weights are at most 2, and small ones are not lost in float16
 _CHUNK = 2048  # columns whose sums are kept in float32; rows are padded to a multiple of it
-_PARTIAL_SUMS = 1 << 27  # elements of such sums at a time
 # Tiles of both kernels, the fastest first: rows, columns, warps, and tiles loaded ahead.
 _PROBABILITY_TILES = ((64, 128, 4, 1), (128, 64, 8, 2), (128, 32, 8, 2), (64, 32, 4, 2))
 _SUM_TILES = ((128, 64, 8, 2), (128, 32, 8, 2), (64, 32, 4, 2), (64, 16, 4, 1))
@@ -67,7 +66,7 @@ class _Halves(NamedTuple):
 
 
 def depths(n_features: int) -> tuple[int, int]:
-    """Return two block sizes for the features, the second may be 0."""
+    """Return the sizes of the one or two blocks that hold the features; the second may be 0."""
     if n_features <= 128:
         return max(16, triton.next_power_of_2(n_features)), 0
     return 128, max(16, triton.next_power_of_2(n_features - 128))
@@ -113,13 +112,13 @@ def probability_and_product(Z: Tensor, classes: Tensor) -> tuple[Tensor, Tensor]
     first, second = depths(n_features)
     codes = torch.full((n_padded,), -1, dtype=torch.int32, device=Z.device)
     codes[:n] = classes
-    entropy = torch.full((n_padded,), torch.inf, device=Z.device)
+    logsumexp = torch.full((n_padded,), torch.inf, device=Z.device)
     probability = torch.zeros((n_padded,), device=Z.device)
-    given = (halves.high, halves.low, halves.sqnorms, codes, entropy, probability)
+    given = (halves.high, halves.low, halves.sqnorms, codes, logsumexp, probability)
     sizes = {"FIRST": first, "SECOND": second}
     n_chunks = n_padded // _CHUNK
     # Chunks of one launch, whose sums are held together.
-    together = max(1, min(n_chunks, _PARTIAL_SUMS // (n_padded * depth)))
+    together = max(1, min(n_chunks, tile_elements(Z.device) // (n_padded * depth)))
     partial = torch.empty((together, n_padded, depth), device=Z.device)
     partial_totals = torch.empty((together, n_padded), device=Z.device)
     sums = torch.zeros((n_padded, depth), dtype=torch.float64, device=Z.device)
@@ -160,7 +159,7 @@ def _products(high, low, other_high, other_low, products):
 
 @triton.jit(do_not_specialize=["n_samples"])
 def _probability_kernel(
-    high_ptr, low_ptr, sqnorms_ptr, codes_ptr, entropy_ptr, probability_ptr,
+    high_ptr, low_ptr, sqnorms_ptr, codes_ptr, logsumexp_ptr, probability_ptr,
     n_samples, n_padded, unit,
     CHUNK: tl.constexpr, FIRST: tl.constexpr, SECOND: tl.constexpr,
     BLOCK_ROWS: tl.constexpr, BLOCK_COLS: tl.constexpr,
@@ -198,19 +197,19 @@ def _probability_kernel(
             higher = tl.maximum(largest, tl.max(exponent, axis=1))
             weight = tl.exp2(exponent - higher[:, None])
             shrink = tl.exp2(largest - higher)
-            alike = own[:, None] == tl.load(codes_ptr + cols)[None, :]
+            same_class = own[:, None] == tl.load(codes_ptr + cols)[None, :]
             total = total * shrink + tl.sum(weight, axis=1)
-            same = same * shrink + tl.sum(tl.where(alike, weight, 0.0), axis=1)
+            same = same * shrink + tl.sum(tl.where(same_class, weight, 0.0), axis=1)
             largest = higher
         start += CHUNK
     inside = rows < n_samples
-    tl.store(entropy_ptr + rows, largest + tl.log2(total), mask=inside)
+    tl.store(logsumexp_ptr + rows, largest + tl.log2(total), mask=inside)
     tl.store(probability_ptr + rows, same / total, mask=inside)
 
 
 @triton.jit(do_not_specialize=["first_chunk"])
 def _sums_kernel(
-    high_ptr, low_ptr, sqnorms_ptr, codes_ptr, entropy_ptr, probability_ptr, sums_ptr, totals_ptr,
+    high_ptr, low_ptr, sqnorms_ptr, codes_ptr, logsumexp_ptr, probability_ptr, sums_ptr, totals_ptr,
     first_chunk, n_padded, unit,
     CHUNK: tl.constexpr, WEIGHT_SCALE: tl.constexpr, FIRST: tl.constexpr, SECOND: tl.constexpr,
     BLOCK_ROWS: tl.constexpr, BLOCK_COLS: tl.constexpr,
@@ -225,7 +224,7 @@ def _sums_kernel(
         high_2 = _load(high_ptr, rows, FIRST, SECOND, DEPTH)
         low_2 = _load(low_ptr, rows, FIRST, SECOND, DEPTH)
     own = tl.load(codes_ptr + rows)
-    sqnorm, entropy = tl.load(sqnorms_ptr + rows), tl.load(entropy_ptr + rows)
+    sqnorm, logsumexp = tl.load(sqnorms_ptr + rows), tl.load(logsumexp_ptr + rows)
     probability = tl.load(probability_ptr + rows)
     start = (first_chunk + tl.program_id(1)) * CHUNK
     sums = tl.zeros((BLOCK_ROWS, FIRST), dtype=tl.float32)
@@ -243,13 +242,13 @@ def _sums_kernel(
         col_high = _load(high_ptr, cols, 0, FIRST, DEPTH)
         col_low = _load(low_ptr, cols, 0, FIRST, DEPTH)
         products = _products(high, low, col_high, col_low, products) * unit
-        col_sqnorm, col_entropy = tl.load(sqnorms_ptr + cols), tl.load(entropy_ptr + cols)
+        col_sqnorm, col_logsumexp = tl.load(sqnorms_ptr + cols), tl.load(logsumexp_ptr + cols)
         col_probability = tl.load(probability_ptr + cols)
-        forth = tl.exp2(products - col_sqnorm[None, :] - entropy[:, None])
-        back = tl.exp2(products - sqnorm[:, None] - col_entropy[None, :])
-        alike = own[:, None] == tl.load(codes_ptr + cols)[None, :]
-        weight = tl.where(alike, forth + back, 0.0)
-        weight -= forth * probability[:, None] + back * col_probability[None, :]
+        of_row = tl.exp2(products - col_sqnorm[None, :] - logsumexp[:, None])
+        of_column = tl.exp2(products - sqnorm[:, None] - col_logsumexp[None, :])
+        same_class = own[:, None] == tl.load(codes_ptr + cols)[None, :]
+        weight = tl.where(same_class, of_row + of_column, 0.0)
+        weight -= of_row * probability[:, None] + of_column * col_probability[None, :]
         if (left < top + BLOCK_ROWS) & (left + BLOCK_COLS > top):
             weight = tl.where(rows[:, None] == cols[None, :], 0.0, weight)
         weight *= WEIGHT_SCALE
