@@ -114,6 +114,29 @@ def test_every_way_to_scan_gives_the_same_bits(way, shape, dtype):
             assert a.tobytes() == b.tobytes()
 
 
+def pairs_between(Z, labels, radius2, n_classes):
+    """Return the pairs of two blocks by the definition of labels beyond `n_classes`."""
+    rows, cols, sqdist = reference.radius_scan(Z, np.arange(len(Z)), radius2)
+    block, code = np.divmod(labels, n_classes)
+    kept = (block[rows] != block[cols]) & (code[rows] != code[cols])
+    return rows[kept], cols[kept], sqdist[kept]
+
+
+@needs_native
+@pytest.mark.parametrize("shape", [(2, 1), (97, 3), (300, 17), (400, 70)], ids=str)
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 1.0])
+def test_scan_between_two_blocks(way, shape, share):
+    for kind in ("random", "tied", "duplicates"):
+        Z, labels, radius2 = case_for("radius_scan", shape, np.float64, kind)
+        labels = labels + 2
+        labels[: int(share * len(Z))] += 5
+        expected = pairs_between(Z, labels, radius2, 5)
+        for loops in (compiled, reference):
+            found = loops.radius_scan(Z, labels, radius2, n_classes=5)
+            for a, b in zip(found, expected, strict=True):
+                assert a.tobytes() == b.tobytes()
+
+
 @needs_native
 @pytest.mark.parametrize("scale", [1e-200, 1e-30, 1e-8, 1e8, 1e30, 1e150])
 def test_scan_at_any_scale_and_place(way, scale):

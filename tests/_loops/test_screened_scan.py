@@ -39,8 +39,9 @@ def rotation(d, rng):
     return np.linalg.qr(rng.normal(size=(d, d)))[0]
 
 
-def assert_same_bits(args, **options):
-    found, expected = compiled.radius_scan(*args, **options), reference.radius_scan(*args)
+def assert_same_bits(args, n_classes=0, **options):
+    found = compiled.radius_scan(*args, n_classes=n_classes, **options)
+    expected = reference.radius_scan(*args, n_classes=n_classes)
     for a, b in zip(found, expected, strict=True):
         assert a.tobytes() == b.tobytes()
     return len(expected[0])
@@ -96,6 +97,9 @@ def searches(draw):
 @given(args=searches())
 def test_equals_brute_force(screened, args):
     assert_same_bits(args)
+    Z, labels, radius2 = args
+    in_second = np.arange(len(Z)) % 3 == 0
+    assert_same_bits((Z, np.where(in_second, labels + 4, labels), radius2), n_classes=4)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

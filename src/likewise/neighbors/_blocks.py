@@ -9,10 +9,7 @@ import numpy as np
 from likewise import _loops
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise.neighbors._nearest import nearest
-from likewise.neighbors._radius import within_radius_of_other_class
 
-# With fewer rows per class, one search of both blocks is faster than one per class.
-_MIN_CLASS_ROWS = 256
 _SMALL_PRODUCT = 1 << 12  # pairs of rows of a class, up to which all are compared
 
 
@@ -121,41 +118,21 @@ def within_radius_between(
     >>> within_radius_between(one, two)[0].sqdist, within_radius_between(one, two)[1].sqdist
     (array([1.]), array([], dtype=float64))
     """
-    Z, codes, radius2 = first
-    members = _members(codes)
-    small = len(codes) < _MIN_CLASS_ROWS * len(members)
-    if small:
-        searches = [(np.arange(len(codes)), np.arange(len(second[1])))]
-    else:
-        searches = [(rows, np.flatnonzero(second[1] != code)) for code, rows in members.items()]
-    forward: list[BlockPairs] = []
-    backward: list[BlockPairs] = []
-    for rows, cols in searches:
-        if not len(rows) or not len(cols):
-            continue
-        if small:
-            labels = np.concatenate([codes[rows], second[1][cols]])
-        else:  # the blocks are the classes: no pair within a block is compared
-            labels = np.repeat(np.array([0, 1]), [len(rows), len(cols)])
-        found = BlockPairs(
-            *within_radius_of_other_class(
-                np.concatenate([Z[rows], second[0][cols]]),
-                labels,
-                np.concatenate([radius2[rows], second[2][cols]]),
-                max_pairs=max_pairs,
-                n_jobs=n_jobs,
-            )
+    n = len(first[1])
+    Z, codes, radius2 = (np.concatenate(side) for side in zip(first, second, strict=True))
+    labels = codes - codes.min(initial=0)
+    n_classes = int(labels.max(initial=0)) + 1
+    labels[n:] += n_classes
+    found = BlockPairs(
+        *_loops.radius_scan(
+            Z, labels, radius2, n_classes=n_classes, max_pairs=max_pairs, n_jobs=n_jobs
         )
-        n = len(rows)
-        there = (found.rows < n) & (found.cols >= n)
-        back = (found.rows >= n) & (found.cols < n)
-        forward.append(
-            BlockPairs(rows[found.rows[there]], cols[found.cols[there] - n], found.sqdist[there])
-        )
-        backward.append(
-            BlockPairs(cols[found.rows[back] - n], rows[found.cols[back]], found.sqdist[back])
-        )
-    return _joined(forward), _joined(backward)
+    )
+    forward = found.rows < n
+    return (
+        BlockPairs(found.rows[forward], found.cols[forward] - n, found.sqdist[forward]),
+        BlockPairs(found.rows[~forward] - n, found.cols[~forward], found.sqdist[~forward]),
+    )
 
 
 def _members(codes: IndexArray) -> dict[int, IndexArray]:

@@ -96,6 +96,7 @@ def radius_scan(
     labels: IndexArray,
     radius2: FloatArray,
     *,
+    n_classes: int = 0,
     max_pairs: int | None = None,
     n_jobs: int | None = None,
 ) -> tuple[IndexArray, IndexArray, FloatArray]:
@@ -105,7 +106,7 @@ def radius_scan(
     n = len(Z)
     if n == 0:
         return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
-    scan = _pack(Z, labels, radius2, limit.pairs, n_jobs)
+    scan = _pack(Z, labels, radius2, limit.pairs, n_jobs, n_classes)
 
     def tiles(start: int, stop: int) -> _native.Found:
         found = _native.Found()
@@ -137,7 +138,12 @@ def radius_scan(
 
 
 def _pack(
-    Z: FloatingArray, labels: IndexArray, radius2: FloatArray, limit: int, n_jobs: int | None
+    Z: FloatingArray,
+    labels: IndexArray,
+    radius2: FloatArray,
+    limit: int,
+    n_jobs: int | None,
+    n_classes: int = 0,
 ) -> Any:
     """Return the scan with its rows packed: rotated where that lets it drop tiles early."""
     n, d = Z.shape
@@ -145,8 +151,8 @@ def _pack(
     make = _native.RadiusScanFloat32 if Z.dtype == np.float32 else _native.RadiusScanFloat64
 
     def scan(order: IndexArray, tiled: bool, stops: list[int]) -> Any:
-        group, instructions = labels[order], instruction_sets[0]
-        return make(Z, order, group, radius2, centre, scale, limit, tiled, stops, instructions)
+        search = (Z, order, labels[order], radius2, centre, scale, limit)
+        return make(*search, tiled, stops, instruction_sets[0], n_classes)
 
     stops = [stop for stop in screen_stops if stop < d]
     if stops and d >= screen_features and n >= screen_rows_per_feature * d:

@@ -14,7 +14,7 @@ from likewise._loops.distances.types import (
     check_weights,
 )
 from likewise._numerics.centring import robust_centre
-from likewise._runtime.arrays import FloatArray, FloatingArray, IndexArray
+from likewise._runtime.arrays import BoolArray, FloatArray, FloatingArray, IndexArray
 from likewise._runtime.threads import count_threads, run_blocks
 
 _BLOCK_VALUES = 1 << 20
@@ -92,6 +92,7 @@ def radius_scan(
     labels: IndexArray,
     radius2: FloatArray,
     *,
+    n_classes: int = 0,
     max_pairs: int | None = None,
     n_jobs: int | None = None,
 ) -> tuple[IndexArray, IndexArray, FloatArray]:
@@ -103,6 +104,10 @@ def radius_scan(
     labels : int64 array of shape (n,)
     radius2 : float64 array of shape (n,)
         Squared radius of each row; infinity finds every row of another label.
+    n_classes : int
+        If positive, labels from it on are those of a second block of rows, in which label
+        ``n_classes + l`` means the same class as l, and only pairs of a row of each block are
+        returned.
     max_pairs : int or None
         The search stops at more pairs than this.
     n_jobs : int or None
@@ -130,7 +135,7 @@ def radius_scan(
         nonlocal found
         parts = []
         for row in range(start, stop):
-            cols = np.flatnonzero(labels != labels[row])
+            cols = np.flatnonzero(_may_pair(labels, labels[row], n_classes))
             sqdist = _sqdist(Z[row], Z[cols])
             near = sqdist < radius2[row]
             parts.append((np.full(near.sum(), row), cols[near], sqdist[near]))
@@ -144,6 +149,15 @@ def radius_scan(
     parts = run_blocks(block, len(Z), 256, 1)
     rows, cols, sqdist = (np.concatenate(part) for part in zip(*parts, strict=True))
     return rows, cols, sqdist
+
+
+def _may_pair(labels: IndexArray, label: int, n_classes: int) -> BoolArray:
+    """Return which rows are of another class than a row, and if there are two, of another block."""
+    other_class: BoolArray = labels != label
+    if n_classes:
+        other_class = labels % n_classes != label % n_classes
+        other_class &= (labels >= n_classes) != (label >= n_classes)
+    return other_class
 
 
 def _sqdist(a: FloatingArray, b: FloatingArray) -> FloatArray:

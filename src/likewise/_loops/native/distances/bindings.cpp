@@ -34,11 +34,11 @@ struct HeldScan {
 
     HeldScan(Array<const T, 2> Z_, Indices order_, Indices group_, ConstVector radius2_,
              ConstVector centre_, double scale, int64_t limit, bool panelled,
-             const std::vector<int64_t>& stops, const std::string& instructions)
+             const std::vector<int64_t>& stops, const std::string& instructions, int64_t n_classes)
         : Z(checked(Z_, order_, group_, radius2_, centre_, panelled, stops)), order(order_),
           group(group_), radius2(radius2_), centre(centre_),
           scan(Z.data(), extent(Z), extent(Z, 1), order.data(), group.data(), radius2.data(),
-               centre.data(), scale, limit, panelled, stops, instructions) {}
+               centre.data(), scale, limit, panelled, stops, instructions, n_classes) {}
 
     static Array<const T, 2> checked(const Array<const T, 2>& Z, const Indices& order,
                                      const Indices& group, const ConstVector& radius2,
@@ -64,9 +64,9 @@ void bind_scan(nb::module_& m, const char* name) {
     using Scan = HeldScan<T>;
     nb::class_<Scan>(m, name)
         .def(nb::init<Array<const T, 2>, Indices, Indices, ConstVector, ConstVector, double,
-                      int64_t, bool, const std::vector<int64_t>&, const std::string&>(),
+                      int64_t, bool, const std::vector<int64_t>&, const std::string&, int64_t>(),
              array("Z"), array("order"), array("group"), array("radius2"), array("centre"),
-             "scale"_a, "limit"_a, "panelled"_a, "stops"_a, "instructions"_a)
+             "scale"_a, "limit"_a, "panelled"_a, "stops"_a, "instructions"_a, "n_classes"_a = 0)
         .def_prop_ro("panels", [](const Scan& s) { return s.scan.panels(); })
         .def_prop_ro("panelled", [](const Scan& s) { return s.scan.panelled(); })
         .def_prop_ro("found", [](const Scan& s) { return s.scan.found(); })

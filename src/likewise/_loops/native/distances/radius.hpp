@@ -86,11 +86,15 @@ class RadiusScan {
     // stops: numbers of directions after which tiles are screened, ascending and less than d, at
     // most kStops; the rows to pack must then be rotated. Empty if they are not screened. With
     // bfloat16 the first kCoarseStops of them are not repeated in float32.
+    // n_classes: if positive, groups from it on are the same classes of a second block of rows, and
+    // only pairs of a row of each block are found.
     RadiusScan(const T* Z, int64_t n, int64_t d, const int64_t* order, const int64_t* group,
                const double* radius2, const double* centre, double scale, int64_t limit,
-               bool panelled, const std::vector<int64_t>& stops, const std::string& instructions)
-        : Z_(Z), n_(n), d_(d), order_(order), group_(group), radius2_(radius2), centre_(centre),
-          scale_(scale), limit_(limit), panelled_(panelled), screened_(!stops.empty()),
+               bool panelled, const std::vector<int64_t>& stops, const std::string& instructions,
+               int64_t n_classes)
+        : Z_(Z), n_(n), d_(d), order_(order), group_(group), n_classes_(n_classes),
+          radius2_(radius2), centre_(centre), scale_(scale), limit_(limit), panelled_(panelled),
+          screened_(!stops.empty()),
           coarse_(n, d, instructions == "avx512bf16" ? stops : std::vector<int64_t>()),
           stops_(stops.begin() + coarse_.n_stops(), stops.end()),
           tile_(tile_for(instructions)), screened_tile_(screened_tile_for(instructions)),
@@ -111,9 +115,14 @@ class RadiusScan {
     bool panelled() const { return panelled_; }
     bool screened() const { return screened_; }
 
-    // First panel with a column of another class than the first row of panel p.
+    // First panel with a column that may make a pair with the first row of panel p.
     int64_t first_column_panel(int64_t p) const {
-        return (std::upper_bound(group_, group_ + n_, group_[p * kPanel]) - group_) / kPanel;
+        int64_t before = group_[p * kPanel];
+        if (n_classes_ > 0) {
+            if (before >= n_classes_) return panels_;
+            before = n_classes_ - 1;
+        }
+        return (std::upper_bound(group_, group_ + n_, before) - group_) / kPanel;
     }
 
     // Fill panels begin..end with centred, scaled float32 rows and the constants of their test.
@@ -288,6 +297,10 @@ class RadiusScan {
 
     void add(int64_t i, int64_t j, Candidates& near, Found& out) {
         if (group_[i] >= group_[j]) return;  // same class, or tested from the other side
+        if (n_classes_ > 0) {
+            const bool apart = group_[i] < n_classes_ && group_[j] >= n_classes_;
+            if (!apart || group_[j] - n_classes_ == group_[i]) return;
+        }
         near.rows[near.n] = order_[i];
         near.cols[near.n] = order_[j];
         if (++near.n == Candidates::kMost) measure(near, out);
@@ -311,6 +324,7 @@ class RadiusScan {
     const T* Z_;
     int64_t n_, d_;
     const int64_t *order_, *group_;
+    int64_t n_classes_;
     const double *radius2_, *centre_;
     double scale_;
     int64_t limit_;
