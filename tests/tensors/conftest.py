@@ -29,3 +29,13 @@ def device_is_set(monkeypatch):
     """Stand in for a GPU: a device that is set, and is the CPU."""
     monkeypatch.setattr(tensors, "configured_device", lambda: "cpu:0")
     monkeypatch.setattr(tensors, "_require_cuda", lambda torch, device: None)
+
+
+@pytest.fixture
+def double_by_default():
+    """Make float64 the type of tensors that are made without one."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(before)

@@ -138,3 +138,23 @@ def test_what_single_precision_would_lose_is_computed_in_double(monkeypatch, dty
     expected = SoftmaxNeighbours.of(X.astype(dtype), y, 1).same_class_probability(L)
     for ours, theirs in zip(gradient_of(X.astype(dtype), y, L), expected, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.usefixtures("double_by_default")
+def test_the_default_type_of_tensors_does_not_matter():
+    Z, classes = samples(40, 3)
+    found = triton_neighbours.probability_and_product(
+        torch.from_numpy(Z).to(DEVICE), torch.from_numpy(classes).to(DEVICE)
+    )
+    np.testing.assert_allclose(found[0].cpu().numpy(), by_definition(Z, classes)[0], atol=2e-5)
+    halves = triton_neighbours._Halves.of(torch.from_numpy(Z).to(DEVICE))
+    assert halves.sqnorms.dtype == torch.float32
+
+
+def test_rows_that_are_almost_zero():
+    Z, classes = samples(40, 3)
+    found = triton_neighbours.probability_and_product(
+        torch.from_numpy(Z * 1e-311).to(DEVICE), torch.from_numpy(classes).to(DEVICE)
+    )
+    others = (classes[:, None] == classes).sum(axis=1) - 1
+    np.testing.assert_allclose(found[0].cpu().numpy(), others / 39, atol=1e-6)

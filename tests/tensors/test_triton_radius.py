@@ -247,3 +247,15 @@ def test_the_check_of_the_kernel_passes_and_fails(monkeypatch):
         _triton_radius, "_settle", lambda *args: _triton_radius._nothing(args[0])[1:]
     )
     assert not _triton_radius._agrees(torch.device(DEVICE), 3)
+
+
+@pytest.mark.usefixtures("double_by_default")
+def test_the_default_type_of_tensors_does_not_matter():
+    Z = np.random.default_rng(5).normal(size=(150, 4))
+    labels, radius2 = np.arange(150) % 3, np.full(150, 0.5)
+    scan = _triton_radius._Scan.of(
+        *(torch.from_numpy(part).to(DEVICE) for part in (Z, labels, radius2))
+    )
+    for thresholds in (scan.low, scan.high, scan.screen, scan.widths):
+        assert thresholds.dtype == torch.float32
+    assert len(assert_is_the_definition(Z, labels, radius2)[0]) > 0

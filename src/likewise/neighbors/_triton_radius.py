@@ -121,7 +121,8 @@ class _Scan:
         self.low, self.high = _padded(low, len(rows)), _padded(high, len(rows))
         self.screen = _padded(high - _SCREEN_SLACK * high.abs(), len(rows))
         # Infinite thresholds are those of rows without a radius, which widen nothing.
-        width = torch.where(low.isinf(), -torch.inf, (high - low) * (1 + _SCREEN_SLACK))
+        width = torch.where(low.isinf(), 0.0, high - low)
+        width = torch.where(low.isinf(), -torch.inf, width + _SCREEN_SLACK * width.abs())
         width = _padded(width, len(rows), -torch.inf)
         self.widths = width.view(-1, _BLOCK_COLS).amax(dim=1)
 
@@ -331,7 +332,7 @@ def _settle(Z: Tensor, radius2: Tensor, order: Tensor, candidates: Tensor) -> tu
 
 def _padded(values: Tensor, n: int, filler: float = math.inf) -> Tensor:
     """Return values in float32, followed by the filler up to length n."""
-    out = torch.full((n,), filler, device=values.device)
+    out = torch.full((n,), filler, dtype=torch.float32, device=values.device)
     out[: len(values)] = values
     return out
 

@@ -51,7 +51,7 @@ class _Halves(NamedTuple):
         n, n_features = Z.shape
         shape = (-(-n // _CHUNK) * _CHUNK, sum(depths(n_features)))
         largest = float(Z.abs().max())
-        exponent = _LARGEST - 1 - math.frexp(largest)[1] if largest > 0 else 0
+        exponent = min(_LARGEST - 1 - math.frexp(largest)[1], 500) if largest > 0 else 0
         scale = math.ldexp(math.sqrt(2 * math.log2(math.e)), exponent)
         unit = math.ldexp(1.0, -2 * exponent)
         rows = Z.double() * scale
@@ -60,7 +60,7 @@ class _Halves(NamedTuple):
         low[:n, :n_features] = (rows - high[:n, :n_features].double()).half()
         rounded = high[:n, :n_features].double() + low[:n, :n_features].double()
         # Samples that only fill a tile are infinitely far away.
-        sqnorms = torch.full(shape[:1], torch.inf, device=Z.device)
+        sqnorms = torch.full(shape[:1], torch.inf, dtype=torch.float32, device=Z.device)
         sqnorms[:n] = rounded.square_().sum(dim=1) * (unit / 2)
         return cls(high, low, sqnorms, scale, unit)
 
@@ -103,8 +103,9 @@ def probability_and_product(Z: Tensor, classes: Tensor) -> tuple[Tensor, Tensor]
     -----
     ``w_ij = p_ij ([y_i = y_j] - p_i)``. Both directions of a pair have the same product, so that
     one tile of ``w + wᵀ`` and one product with Z serve both sums of the gradient. A weight rounded
-    to two float16 numbers multiplies z_i and z_j alike: it loses nothing to cancellation. Tensor
-    cores cut off the sums, so that they are added to float64 after every few thousand columns.
+    to two float16 numbers multiplies z_i and z_j alike, but for ``2⁻²²`` of it, so that little is
+    lost to cancellation. Tensor cores cut off the sums, so that they are added to float64 after
+    every few thousand columns.
     """
     n, n_features = Z.shape
     halves = _Halves.of(Z)
@@ -112,15 +113,16 @@ def probability_and_product(Z: Tensor, classes: Tensor) -> tuple[Tensor, Tensor]
     first, second = depths(n_features)
     codes = torch.full((n_padded,), -1, dtype=torch.int32, device=Z.device)
     codes[:n] = classes
-    logsumexp = torch.full((n_padded,), torch.inf, device=Z.device)
-    probability = torch.zeros((n_padded,), device=Z.device)
+    single = {"dtype": torch.float32, "device": Z.device}
+    logsumexp = torch.full((n_padded,), torch.inf, **single)
+    probability = torch.zeros((n_padded,), **single)
     given = (halves.high, halves.low, halves.sqnorms, codes, logsumexp, probability)
     sizes = {"FIRST": first, "SECOND": second}
     n_chunks = n_padded // _CHUNK
     # Chunks of one launch, whose sums are held together.
     together = max(1, min(n_chunks, tile_elements(Z.device) // (n_padded * depth)))
-    partial = torch.empty((together, n_padded, depth), device=Z.device)
-    partial_totals = torch.empty((together, n_padded), device=Z.device)
+    partial = torch.empty((together, n_padded, depth), **single)
+    partial_totals = torch.empty((together, n_padded), **single)
     sums = torch.zeros((n_padded, depth), dtype=torch.float64, device=Z.device)
     totals = torch.zeros((n_padded,), dtype=torch.float64, device=Z.device)
     with torch.cuda.device_of(Z):
@@ -254,7 +256,7 @@ def _sums_kernel(
         weight *= WEIGHT_SCALE
         weight_high = weight.to(tl.float16)
         weight_low = (weight - weight_high.to(tl.float32)).to(tl.float16)
-        total += tl.sum(weight, axis=1)
+        total += tl.sum(weight_high.to(tl.float32) + weight_low.to(tl.float32), axis=1)
         sums = tl.dot(weight_low, col_high, sums)
         sums = tl.dot(weight_high, col_low, sums)
         sums = tl.dot(weight_high, col_high, sums)
