@@ -176,8 +176,9 @@ def fits():
     yield "early stopping", wine, {"validation_fraction": 0.2, "random_state": 0}
     yield "projected", wine, {"solver": "projected", "max_iter": 20}
     # Distances of integers are often equal, and which is the least depends on the rounding of
-    # rotated rows; not so with init="identity".
-    yield "far from zero", few, {"tol": 1e-3, "init": "identity"}
+    # rotated rows; not so with init="identity". Rounding also decides whether a gap of 1e-3 is
+    # reached before steps no longer help: of arrays it is 1.6e-3 then.
+    yield "far from zero", few, {"tol": 3e-3, "init": "identity"}
     yield "few rows of L", (np.hstack([few[0]] * 3), few[1]), {"init": "identity"}
 
 
