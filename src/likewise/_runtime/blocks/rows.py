@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -113,6 +113,28 @@ class BlockedRows:
         """Return the rows whose group has a new number of at least 0, in their new groups."""
         return self.derive(partial(_regroup, new_group))
 
+    def sorted_by_group(self) -> BlockedRows:
+        """Return the rows in the order of their groups, rows of a group in the order they had.
+
+        Blocks have as many rows as before. Every block sends others what they get of it.
+        """
+        n_groups = 1 + max(self.map(_largest_group))
+        sizes = np.array(self.map(partial(_group_sizes, n_groups)))
+        before = np.cumsum(sizes, axis=0) - sizes  # rows of the same group in blocks before
+        totals = sizes.sum(axis=0)
+        places = before + np.cumsum(totals) - totals  # of the first row of each group
+        starts = self.starts.tolist()
+        blocks = []
+        for start, count in zip(starts, self.counts.tolist(), strict=True):
+            sent = (places < start + count) & (places + sizes > start) & (sizes > 0)
+            pieces = [
+                self.engine.submit(_piece, block, places[b], start, start + count)
+                for b, block in enumerate(self.blocks)
+                if sent[b].any()
+            ]
+            blocks.append(self.engine.submit(_joined, pieces))
+        return replace(self, blocks=tuple(blocks))
+
     def in_one_group(self) -> BlockedRows:
         """Return the same rows, all of group 0."""
         blocks = [self.engine.submit(_on_block, _in_one_group, block) for block in self.blocks]
@@ -133,6 +155,40 @@ def _take(block: tuple[Array, IndexArray], index: IndexArray) -> Array:
 
 def _groups_of(rows: Array, groups: IndexArray) -> IndexArray:
     return groups
+
+
+def _largest_group(rows: Array, groups: IndexArray) -> int:
+    return int(groups.max(initial=-1))
+
+
+def _group_sizes(n_groups: int, rows: Array, groups: IndexArray) -> IndexArray:
+    return np.bincount(groups, minlength=n_groups)
+
+
+class _Piece(NamedTuple):
+    """Rows on their way to another block, and their numbers among all rows in the new order."""
+
+    rows: Array
+    groups: IndexArray
+    numbers: IndexArray
+
+
+def _piece(
+    block: tuple[Array, IndexArray], places: IndexArray, start: int, stop: int
+) -> _Piece:
+    """Return the rows of a block that get a number from start to stop."""
+    rows, groups = block
+    order = np.argsort(groups, kind="stable")
+    groups = groups[order]
+    numbers = places[groups] + np.arange(len(groups)) - np.searchsorted(groups, groups)
+    sent = slice(*np.searchsorted(numbers, [start, stop]))
+    return _Piece(rows[order[sent]], groups[sent], numbers[sent])
+
+
+def _joined(pieces: list[_Piece]) -> tuple[Array, IndexArray]:
+    rows, groups, numbers = (np.concatenate(side) for side in zip(*pieces, strict=True))
+    order = np.argsort(numbers)
+    return rows[order], groups[order]
 
 
 def _regroup(new_group: IndexArray, rows: Array, groups: IndexArray) -> tuple[Array, IndexArray]:

@@ -181,6 +181,8 @@ def supervise_blocks(
     rows, classes = check_blocked_labels(learner, X, y)
     check_sizes(group_sizes(rows, np.empty(0, dtype=np.int64)), classes, learner.n_neighbors)
     n_free = len(rows) - len(classes)
+    # Rows of a class together refer to fewer rows of other blocks, and fewer blocks have targets.
+    rows = rows.sorted_by_group()
     return rows, BlockedSupervision(learner.n_neighbors, learner.margin, n_free)
 
 
