@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 from loop_backends import SCAN_INSTRUCTIONS, _native, choose_scan, needs_native
+from scans_of_blocks import assert_scans_of_blocks_are_the_scan_of_all, blocks_of
 
 from likewise import _loops
 from likewise._loops.distances import reference, types
+from likewise._loops.distances.frames import frame_of_mapped
 from likewise._loops.distances.types import TooManyPairs
+from likewise._numerics.products import map_rows
 
 if SCAN_INSTRUCTIONS:
     from likewise._loops.distances import compiled
@@ -114,27 +117,52 @@ def test_every_way_to_scan_gives_the_same_bits(way, shape, dtype):
             assert a.tobytes() == b.tobytes()
 
 
-def pairs_between(Z, labels, radius2, n_classes):
-    """Return the pairs of two blocks by the definition of labels beyond `n_classes`."""
-    rows, cols, sqdist = reference.radius_scan(Z, np.arange(len(Z)), radius2)
-    block, code = np.divmod(labels, n_classes)
-    kept = (block[rows] != block[cols]) & (code[rows] != code[cols])
-    return rows[kept], cols[kept], sqdist[kept]
+@needs_native
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("shape", [(2, 1), (97, 3), (300, 17), (400, 70)], ids=str)
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 1.0])
+def test_scans_of_two_blocks(way, shape, share, dtype):
+    for kind in KINDS:
+        Z, labels, radius2 = case_for("radius_scan", shape, dtype, kind)
+        if len(Z):
+            assert_scans_of_blocks_are_the_scan_of_all(Z, labels, radius2, int(share * len(Z)))
 
 
 @needs_native
-@pytest.mark.parametrize("shape", [(2, 1), (97, 3), (300, 17), (400, 70)], ids=str)
-@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 1.0])
-def test_scan_between_two_blocks(way, shape, share):
-    for kind in ("random", "tied", "duplicates"):
-        Z, labels, radius2 = case_for("radius_scan", shape, np.float64, kind)
-        labels = labels + 2
-        labels[: int(share * len(Z))] += 5
-        expected = pairs_between(Z, labels, radius2, 5)
-        for loops in (compiled, reference):
-            found = loops.radius_scan(Z, labels, radius2, n_classes=5)
-            for a, b in zip(found, expected, strict=True):
-                assert a.tobytes() == b.tobytes()
+def test_blocks_of_sorted_classes(way):
+    """Panels of one class are left out, and the class goes on in the second block."""
+    Z, labels, _ = case_for("radius_scan", (500, 3), np.float64, "random")
+    args = Z, np.sort(labels), np.full(500, np.inf)
+    assert assert_scans_of_blocks_are_the_scan_of_all(*args, 250) > 100_000
+
+
+def test_scan_of_blocks_has_a_limit():
+    Z, labels, _ = case_for("radius_scan", (300, 3), np.float64, "random")
+    first, second = blocks_of(_loops, Z, labels, np.full(300, np.inf), 100)
+    total = sum(len(found.rows) for found in _loops.scan_packed(first, second))
+    assert total == 2 * (labels[:100, None] != labels[100:]).sum()
+    assert len(_loops.scan_packed(first, second, max_pairs=total)[1].rows) == total // 2
+    with pytest.raises(TooManyPairs, match=f"max_pairs={total - 1} pairs"):
+        _loops.scan_packed(first, second, max_pairs=total - 1)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("place", [0.0, 1.0, 1e4])
+def test_frame_of_mapped_rows_holds_them(dtype, place):
+    """No mapped row is farther than 1 from the centre, nor is the frame much larger than needed."""
+    rng = np.random.default_rng(0)
+    for d in (1, 5, 60):
+        X = (rng.normal(size=(80, d)) * 10.0 ** rng.uniform(-3, 3, d) + place).astype(dtype)
+        L = rng.normal(size=(max(1, d - 2), d)) * 10.0 ** rng.uniform(-9, 9)
+        exact = X.astype(np.float64)
+        largest = np.linalg.norm(exact, axis=1).max()
+        frame = frame_of_mapped(L, 80, exact.mean(axis=0), np.cov(exact.T), largest)
+        Z = np.ascontiguousarray(map_rows(X, L, 1))
+        norms = np.linalg.norm(frame.centred(Z), axis=1)
+        assert norms.max() <= 1
+        assert np.log2(frame.scale) % 1 == 0
+        labels, radius2 = rng.integers(0, 3, 80), rng.choice([0.0, 1.0, np.inf], 80)
+        assert_scans_of_blocks_are_the_scan_of_all(Z, labels, radius2, 30, frame)
 
 
 @needs_native
@@ -290,7 +318,7 @@ def test_native_checks_for_itself():
     Z, two, out = np.zeros((4, 2)), np.zeros(2, np.int64), np.zeros(2)
     pairs = _native.Adjacency(two, two, out, 4)
     zeros = np.zeros(4, np.int64)
-    make = _native.RadiusScanFloat64
+    make = _native.PackedRowsFloat64
 
     for error, call in [
         (TypeError, lambda: _native.pair_sqdist(np.asfortranarray(Z), Z, two, two, out)),
@@ -307,11 +335,11 @@ def test_native_checks_for_itself():
         (ValueError, lambda: _native.laplacian_rows(Z, pairs, 0, 4, Z[:3].copy())),
         (
             ValueError,
-            lambda: make(Z, two, zeros, Z[:, 0].copy(), out, 1.0, 9, True, [], "portable"),
+            lambda: make(Z, two, zeros, Z[:, 0].copy(), out, 1.0, True, [], "portable"),
         ),
         (
             IndexError,
-            lambda: make(Z, zeros + 4, zeros, np.zeros(4), out, 1.0, 9, True, [], "portable"),
+            lambda: make(Z, zeros + 4, zeros, np.zeros(4), out, 1.0, True, [], "portable"),
         ),
     ]:
         with pytest.raises(error):

@@ -1,12 +1,15 @@
 """The radius scan that drops tiles early: the same pairs, bits and order as the definition."""
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from loop_backends import SCAN_INSTRUCTIONS, _native, choose_scan, needs_native
+from scans_of_blocks import assert_scans_of_blocks_are_the_scan_of_all
 
-from likewise._loops.distances import reference
+from likewise._loops.distances import frames, reference
 
 if SCAN_INSTRUCTIONS:
     from likewise._loops.distances import compiled
@@ -18,8 +21,8 @@ pytestmark = needs_native
 def screened(request, monkeypatch):
     """Screen at any size, with each set of instructions."""
     choose_scan(monkeypatch, compiled, request.param)
-    monkeypatch.setattr(compiled, "screen_features", 2)
-    monkeypatch.setattr(compiled, "screen_rows_per_feature", 0)
+    monkeypatch.setattr(frames, "screen_features", 2)
+    monkeypatch.setattr(frames, "screen_rows_per_feature", 0)
     monkeypatch.setattr(compiled, "screen_stops", (1, 4, 20))
     yield monkeypatch
     _native.choose_instructions("best")
@@ -39,18 +42,22 @@ def rotation(d, rng):
     return np.linalg.qr(rng.normal(size=(d, d)))[0]
 
 
-def assert_same_bits(args, n_classes=0, **options):
-    found = compiled.radius_scan(*args, n_classes=n_classes, **options)
-    expected = reference.radius_scan(*args, n_classes=n_classes)
+def assert_same_bits(args):
+    found, expected = compiled.radius_scan(*args), reference.radius_scan(*args)
     for a, b in zip(found, expected, strict=True):
         assert a.tobytes() == b.tobytes()
     return len(expected[0])
 
 
 def scan_of(args):
-    """Return the scan itself, after all its tiles."""
-    scan = compiled._pack(*args, 10**9, 1)
-    scan.scan_tiles(0, scan.panels, _native.Found())
+    """Return the scan itself, after all its tiles, if there are any."""
+    rows = compiled.PackedRows(*args, frames.frame_of(args[0]), 1).native
+    of_type = (
+        _native.RadiusScanFloat32 if args[0].dtype == np.float32 else _native.RadiusScanFloat64
+    )
+    scan, found = of_type(rows, rows, 10**9), _native.Found()
+    if rows.panelled:
+        scan.scan_tiles(0, rows.panels, found, found)
     return scan
 
 
@@ -97,9 +104,7 @@ def searches(draw):
 @given(args=searches())
 def test_equals_brute_force(screened, args):
     assert_same_bits(args)
-    Z, labels, radius2 = args
-    in_second = np.arange(len(Z)) % 3 == 0
-    assert_same_bits((Z, np.where(in_second, labels + 4, labels), radius2), n_classes=4)
+    assert_scans_of_blocks_are_the_scan_of_all(*args, len(args[0]) // 3)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -205,11 +210,12 @@ def test_roundings_to_bfloat16_that_add_up(d, one, other):
     rows, labels = np.arange(n + 1), np.arange(n + 1) // n
     radius2 = np.nextafter(reference.pair_sqdist(Z, rows[:1], rows[-1:]), 1).repeat(n + 1)
     for stops in ([1], [2], [1, 2], [d - 1]):
-        options = np.zeros(d), 1.0, 999, True, stops, compiled.instruction_sets[0]
-        scan = _native.RadiusScanFloat64(Z, rows, labels, radius2, *options)
-        scan.pack_rotated(0, 2, Z)
-        scan.scan_tiles(0, 2, _native.Found())
-        assert scan.found == 2 * n
+        options = np.zeros(d), 1.0, True, stops, compiled.instruction_sets[0]
+        packed = _native.PackedRowsFloat64(Z, rows, labels, radius2, *options)
+        packed.pack_rotated(0, 2, Z)
+        scan, found = _native.RadiusScanFloat64(packed, packed, 999), _native.Found()
+        scan.scan_tiles(0, 2, found, found)
+        assert scan.found == len(found) == 2 * n
 
 
 def test_axes_that_are_not_orthogonal_are_not_used(screened):
@@ -220,7 +226,7 @@ def test_axes_that_are_not_orthogonal_are_not_used(screened):
     screened.setattr(np.linalg, "eigh", lambda A: (eigh(A)[0], 2 * eigh(A)[1]))
     assert assert_same_bits(args) > 100
     assert scan_of(args).dropped == 0
-    screened.setattr(compiled, "_AXES_ERROR", np.inf)  # without the check pairs are lost
+    screened.setattr(frames, "_AXES_ERROR", np.inf)  # without the check pairs are lost
     with pytest.raises(AssertionError):
         assert_same_bits(args)
 
@@ -229,12 +235,23 @@ def test_few_rows_or_features_are_not_screened(screened):
     Z, labels = clusters(400, 30)
     args = Z, labels, np.full(400, 2.0)
     assert scan_of(args).dropped > 0
-    screened.setattr(compiled, "screen_rows_per_feature", 14)
+    screened.setattr(frames, "screen_rows_per_feature", 14)
     assert scan_of(args).dropped == 0
-    screened.setattr(compiled, "screen_rows_per_feature", 13)
+    screened.setattr(frames, "screen_rows_per_feature", 13)
     assert scan_of(args).dropped > 0
-    screened.setattr(compiled, "screen_features", 31)
+    screened.setattr(frames, "screen_features", 31)
     assert scan_of(args).dropped == 0
+
+
+def test_a_scan_keeps_its_rows():
+    Z, labels = clusters(300, 12)
+    args = Z, labels, np.full(300, 2.0)
+    frame = frames.frame_of(Z)
+    first, second = (compiled.PackedRows(*args, frame, 1).native for _ in range(2))
+    before = [sys.getrefcount(rows) for rows in (first, second)]
+    scan = _native.RadiusScanFloat64(first, second, 9)
+    assert [sys.getrefcount(rows) for rows in (first, second)] == [n + 1 for n in before]
+    assert scan.found == 0
 
 
 def test_kd_order_is_a_permutation_of_near_rows():
@@ -256,8 +273,8 @@ def test_native_checks_for_itself():
     Z, rows, zeros = np.zeros((4, 3)), np.arange(4), np.zeros(4)
 
     def make(stops, panelled=True):
-        return _native.RadiusScanFloat64(
-            Z, rows, rows, zeros, zeros[:3], 1.0, 9, panelled, stops, "portable"
+        return _native.PackedRowsFloat64(
+            Z, rows, rows, zeros, zeros[:3], 1.0, panelled, stops, "portable"
         )
 
     for stops, panelled in (
@@ -275,6 +292,13 @@ def test_native_checks_for_itself():
         make([1]).pack_rotated(0, 1, Z[:3].copy())
     with pytest.raises(IndexError):
         make([1]).pack_rotated(0, 2, Z)
+    for other in (make([2]), make([]), make([], panelled=False)):
+        with pytest.raises(ValueError, match="packed alike"):
+            _native.RadiusScanFloat64(make([1]), other, 9)
+    found = _native.Found()
+    by_rows = make([], panelled=False)
+    with pytest.raises(ValueError, match="in panels"):
+        _native.RadiusScanFloat64(by_rows, by_rows, 9).scan_tiles(0, 1, found, found)
     with pytest.raises(IndexError):
         _native.kd_order(np.zeros((3, 1), np.float32), np.arange(4), 0, 4)
     with pytest.raises(IndexError):

@@ -88,53 +88,6 @@ def nearest_of_pairs(pairs: BlockPairs, k: int) -> BlockPairs:
     return BlockPairs(rows[kept], cols[kept], sqdist[kept])
 
 
-def within_radius_between(
-    first: tuple[Array, IndexArray, FloatArray],
-    second: tuple[Array, IndexArray, FloatArray],
-    *,
-    max_pairs: int | None = None,
-    n_jobs: int | None = None,
-) -> tuple[BlockPairs, BlockPairs]:
-    """Return the pairs of rows of two blocks, of different class, nearer than a row's radius.
-
-    Parameters
-    ----------
-    first, second : tuples of arrays
-        Rows, classes and squared radii of two different blocks.
-    max_pairs : int or None
-        If there are more, raise `TooManyPairs`.
-    n_jobs : int or None
-
-    Returns
-    -------
-    tuple of BlockPairs
-        Those within the radius of a row of the first block, and those within the radius of a row
-        of the second, which is `rows` there.
-
-    Examples
-    --------
-    >>> one = np.zeros((1, 1)), np.array([0]), np.array([2.0])
-    >>> two = np.ones((1, 1)), np.array([1]), np.array([0.5])
-    >>> within_radius_between(one, two)[0].sqdist, within_radius_between(one, two)[1].sqdist
-    (array([1.]), array([], dtype=float64))
-    """
-    n = len(first[1])
-    Z, codes, radius2 = (np.concatenate(side) for side in zip(first, second, strict=True))
-    labels = codes - codes.min(initial=0)
-    n_classes = int(labels.max(initial=0)) + 1
-    labels[n:] += n_classes
-    found = BlockPairs(
-        *_loops.radius_scan(
-            Z, labels, radius2, n_classes=n_classes, max_pairs=max_pairs, n_jobs=n_jobs
-        )
-    )
-    forward = found.rows < n
-    return (
-        BlockPairs(found.rows[forward], found.cols[forward] - n, found.sqdist[forward]),
-        BlockPairs(found.rows[~forward] - n, found.cols[~forward], found.sqdist[~forward]),
-    )
-
-
 def _members(codes: IndexArray) -> dict[int, IndexArray]:
     """Return the row numbers of each class."""
     order = np.argsort(codes, kind="stable")

@@ -108,7 +108,7 @@ def _scan_trees(
     from scipy.spatial import KDTree
 
     check_scan(Z, labels, radius2, max_pairs)
-    limit = PairLimit(max_pairs, len(Z))
+    limit = PairLimit(max_pairs, len(Z) * (len(Z) - 1))
     lock = threading.Lock()
     count_threads(n_jobs)  # raises for a bad number before any work
     centred, reach = _centred_and_reach(Z, radius2)

@@ -1,13 +1,18 @@
 """The loops over distances in C++: the functions of `reference`, in blocks of rows."""
 
-import math
+from __future__ import annotations
+
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 import likewise._loops._native as _native
+from likewise._loops.distances.frames import SearchFrame, frame_of
 from likewise._loops.distances.types import (
+    Packed,
     PairLimit,
+    PairsFound,
     bounds,
     check_pairs,
     check_points,
@@ -17,7 +22,7 @@ from likewise._loops.distances.types import (
 )
 from likewise._runtime.arrays import FloatArray, FloatingArray, IndexArray
 from likewise._runtime.memory import require_memory
-from likewise._runtime.threads import run_blocks, single_threaded_blas
+from likewise._runtime.threads import run_blocks
 
 # The instruction sets that this processor has, fastest first; the scan uses the first.
 instruction_sets: list[str] = _native.instruction_sets()
@@ -25,10 +30,7 @@ instruction_sets: list[str] = _native.instruction_sets()
 # From this many features on, a BLAS product is faster than the tiles (measured).
 product_features = {"avx512bf16": 500, "avx512": 500, "avx2": 300, "portable": 16}
 
-# From this many features, and rows per feature, on, rows are rotated so that tiles can be dropped
-# after some of the directions (measured).
-screen_features = 48
-screen_rows_per_feature = 32
+# The numbers of principal directions after which tiles can be dropped (measured).
 screen_stops = (16, 32, 64)
 
 _PAIR_BLOCK = 1 << 14
@@ -38,9 +40,6 @@ _MANY_PAIRS = 1 << 18
 _PANEL = int(_native.PANEL)
 _PANEL_BLOCK = 4
 _PRODUCT_COLUMNS = 40 * _PANEL
-_AXES_ROWS = 4096
-_AXES_ERROR = 2.0**-27  # with the rounding of its computation, at most 2^-26
-_AXES_FEATURES = 1 << 12
 _KD_AXES = 8
 
 
@@ -96,37 +95,89 @@ def radius_scan(
     labels: IndexArray,
     radius2: FloatArray,
     *,
-    n_classes: int = 0,
     max_pairs: int | None = None,
     n_jobs: int | None = None,
-) -> tuple[IndexArray, IndexArray, FloatArray]:
+) -> PairsFound:
     """See `likewise._loops.distances.reference.radius_scan`."""
     check_scan(Z, labels, radius2, max_pairs)
-    limit = PairLimit(max_pairs, len(Z))
-    n = len(Z)
-    if n == 0:
-        return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
-    scan = _pack(Z, labels, radius2, limit.pairs, n_jobs, n_classes)
+    limit = PairLimit(max_pairs, len(Z) * (len(Z) - 1))
+    if len(Z) == 0:
+        return PairsFound.none()
+    rows = PackedRows(Z, labels, radius2, frame_of(Z), n_jobs)
+    return _scan(rows, rows, limit, n_jobs)[0]
 
-    def tiles(start: int, stop: int) -> _native.Found:
+
+def pack_rows(
+    Z: FloatingArray,
+    labels: IndexArray,
+    radius2: FloatArray,
+    frame: SearchFrame,
+    *,
+    n_jobs: int | None = None,
+) -> Packed:
+    """See `likewise._loops.distances.reference.pack_rows`."""
+    check_scan(Z, labels, radius2, None)
+    if len(Z):
+        bounds(Z)  # raises for rows that are not finite
+    return PackedRows(Z, labels, radius2, frame, n_jobs)
+
+
+def scan_packed(
+    first: Packed,
+    second: Packed,
+    *,
+    max_pairs: int | None = None,
+    n_jobs: int | None = None,
+) -> tuple[PairsFound, PairsFound]:
+    """See `likewise._loops.distances.reference.scan_packed`."""
+    limit = PairLimit(max_pairs, 2 * len(first.Z) * len(second.Z))
+    if not (len(first.Z) and len(second.Z)):
+        return PairsFound.none(), PairsFound.none()
+    return _scan(first, second, limit, n_jobs)
+
+
+def _scan(
+    first: Any, second: Any, limit: PairLimit, n_jobs: int | None
+) -> tuple[PairsFound, PairsFound]:
+    """Return the pairs within the radius of a row of `first`, and of one of `second`.
+
+    If they are the same, the first result has all pairs, and the second has none.
+    """
+    rows, columns = first.native, second.native
+    of_type = (
+        _native.RadiusScanFloat32 if first.Z.dtype == np.float32 else _native.RadiusScanFloat64
+    )
+    scan = of_type(rows, columns, limit.pairs)
+
+    def tiles(start: int, stop: int) -> tuple[Any, Any]:
         found = _native.Found()
-        scan.scan_tiles(start, stop, found)
-        return found
+        reverse = found if first is second else _native.Found()
+        scan.scan_tiles(start, stop, found, reverse)
+        return found, reverse
 
-    def products(start: int, stop: int) -> _native.Found:
+    def products(start: int, stop: int) -> tuple[Any, Any]:
         found = _native.Found()
-        packed = scan.rows()
-        first, last = start * _PANEL, min(stop * _PANEL, n)
-        for column in range(scan.first_column_panel(start) * _PANEL, n, _PRODUCT_COLUMNS):
-            product = packed[first:last] @ packed[column : column + _PRODUCT_COLUMNS].T
-            scan.scan_products(product, first, column, found)
-        return found
+        reverse = found if first is second else _native.Found()
+        packed, others = rows.rows(), columns.rows()
+        begin, end = start * _PANEL, min(stop * _PANEL, len(packed))
+        for column in range(scan.first_column_panel(start) * _PANEL, len(others), _PRODUCT_COLUMNS):
+            product = packed[begin:end] @ others[column : column + _PRODUCT_COLUMNS].T
+            scan.scan_products(product, begin, column, found, reverse)
+        return found, reverse
 
-    found = run_blocks(tiles if scan.panelled else products, scan.panels, _PANEL_BLOCK, n_jobs)
+    found = run_blocks(tiles if rows.panelled else products, rows.panels, _PANEL_BLOCK, n_jobs)
     limit.check(scan.found)
+    pairs = _gathered([part for part, _ in found], len(first.Z), n_jobs)
+    if first is second:
+        return pairs, PairsFound.none()
+    return pairs, _gathered([part for _, part in found], len(second.Z), n_jobs)
+
+
+def _gathered(found: list[Any], n: int, n_jobs: int | None) -> PairsFound:
+    """Return pairs by row and column, and free what was found."""
+    m = sum(map(len, found))
     row_start = np.empty(n + 1, np.int64)
-    rows, cols = np.empty(scan.found, np.int64), np.empty(scan.found, np.int64)
-    sqdist = np.empty(scan.found)
+    rows, cols, sqdist = np.empty(m, np.int64), np.empty(m, np.int64), np.empty(m)
     _native.gather_found(found, row_start, rows, cols, sqdist)
     run_blocks(
         lambda start, stop: _native.sort_found(row_start, start, stop, cols, sqdist),
@@ -134,104 +185,82 @@ def radius_scan(
         _ROW_BLOCK,
         n_jobs,
     )
-    return rows, cols, sqdist
+    return PairsFound(rows, cols, sqdist)
 
 
-def _pack(
-    Z: FloatingArray,
-    labels: IndexArray,
-    radius2: FloatArray,
-    limit: int,
-    n_jobs: int | None,
-    n_classes: int = 0,
-) -> Any:
-    """Return the scan with its rows packed: rotated where that lets it drop tiles early."""
-    n, d = Z.shape
-    centre, scale = _centre_and_scale(Z)
-    make = _native.RadiusScanFloat32 if Z.dtype == np.float32 else _native.RadiusScanFloat64
+class PackedRows:
+    """Rows that are prepared for scans against others, or among themselves.
 
-    def scan(order: IndexArray, tiled: bool, stops: list[int]) -> Any:
-        search = (Z, order, labels[order], radius2, centre, scale, limit)
-        return make(*search, tiled, stops, instruction_sets[0], n_classes)
+    They are packed when they are scanned first, and so is a copy in another process, for its
+    processor.
 
-    stops = [stop for stop in screen_stops if stop < d]
-    if stops and d >= screen_features and n >= screen_rows_per_feature * d:
-        axes = _principal_axes(Z, centre, scale)
-        if axes is not None:
-            order = _kd_order(Z, labels, centre, scale, axes, n_jobs)
-            screened = scan(order, True, stops)
-
-            def pack_rotated(start: int, stop: int) -> None:
-                rows = _centred(Z[order[start * _PANEL : stop * _PANEL]], centre, scale)
-                screened.pack_rotated(start, stop, rows @ axes)
-
-            run_blocks(pack_rotated, screened.panels, _ROW_BLOCK // _PANEL, n_jobs)
-            return screened
-    complete = scan(np.lexsort((radius2, labels)), d < product_features[instruction_sets[0]], [])
-    run_blocks(complete.pack, complete.panels, _ROW_BLOCK // _PANEL, n_jobs)
-    return complete
-
-
-def _principal_axes(Z: FloatingArray, centre: FloatArray, scale: float) -> FloatArray | None:
-    """Return the principal axes of the rows as columns, by descending variance.
-
-    Those of some rows are near enough: any orthogonal matrix is correct. None if rounding made it
-    less orthogonal than the proof in `radius.hpp` needs.
+    Parameters
+    ----------
+    Z, labels, radius2, frame, n_jobs
+        As for `pack_rows`.
     """
-    rows = _centred(Z[:: max(1, len(Z) // _AXES_ROWS)], centre, scale)
-    with single_threaded_blas():
-        _, vectors = np.linalg.eigh(rows.T @ rows)
-        axes = np.ascontiguousarray(vectors[:, ::-1])
-        error = float(np.linalg.norm(axes.T @ axes - np.eye(len(axes))))
-    return axes if error <= _AXES_ERROR and len(axes) <= _AXES_FEATURES else None
 
+    def __init__(
+        self,
+        Z: FloatingArray,
+        labels: IndexArray,
+        radius2: FloatArray,
+        frame: SearchFrame,
+        n_jobs: int | None,
+    ) -> None:
+        self.Z, self.labels, self.radius2 = Z, labels, radius2
+        self.frame, self.n_jobs = frame, n_jobs
+        rotated = frame.axes is not None
+        self.stops = [stop for stop in screen_stops if rotated and stop < Z.shape[1]]
+        self.order = self._kd_order() if self.stops else np.lexsort((radius2, labels))
 
-def _kd_order(
-    Z: FloatingArray,
-    labels: IndexArray,
-    centre: FloatArray,
-    scale: float,
-    axes: FloatArray,
-    n_jobs: int | None,
-) -> IndexArray:
-    """Return the rows sorted by label, and within a label such that near rows are together."""
-    leading = np.ascontiguousarray(axes[:, :_KD_AXES])
-    points = np.empty((len(Z), leading.shape[1]), dtype=np.float32)
+    @cached_property
+    def native(self) -> Any:
+        """The packed rows, of the compiled loops."""
+        frame, instructions = self.frame, instruction_sets[0]
+        single = self.Z.dtype == np.float32
+        make = _native.PackedRowsFloat32 if single else _native.PackedRowsFloat64
+        packed = make(
+            *(self.Z, self.order, self.labels[self.order], self.radius2),
+            *(frame.centre, frame.scale),
+            bool(self.stops) or self.Z.shape[1] < product_features[instructions],
+            *(self.stops, instructions),
+        )
 
-    def project(start: int, stop: int) -> None:
-        points[start:stop] = _centred(Z[start:stop], centre, scale) @ leading
+        def pack_rotated(start: int, stop: int) -> None:
+            rows = frame.centred(self.Z[self.order[start * _PANEL : stop * _PANEL]])
+            packed.pack_rotated(start, stop, rows @ frame.axes)
 
-    run_blocks(project, len(Z), _ROW_BLOCK, n_jobs)
-    order = np.argsort(labels, kind="stable")
-    starts = np.flatnonzero(np.diff(labels[order], prepend=labels[order[0]] - 1))
-    ends = np.append(starts[1:], len(order))
+        pack = pack_rotated if self.stops else packed.pack
+        run_blocks(pack, packed.panels, _ROW_BLOCK // _PANEL, self.n_jobs)
+        return packed
 
-    def sort_classes(start: int, stop: int) -> None:
-        for begin, end in zip(starts[start:stop], ends[start:stop], strict=True):
-            _native.kd_order(points, order, begin, end)
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "native"}
 
-    run_blocks(sort_classes, len(starts), 1, n_jobs)
-    return order
+    def __sizeof__(self) -> int:
+        """Return the bytes of the rows twice, since those that are packed take about as many."""
+        return 2 * int(self.Z.nbytes + self.order.nbytes)
 
+    def _kd_order(self) -> IndexArray:
+        """Return the rows sorted by label, and within a label such that near rows are together."""
+        Z, frame = self.Z, self.frame
+        assert frame.axes is not None
+        leading = np.ascontiguousarray(frame.axes[:, :_KD_AXES])
+        points = np.empty((len(Z), leading.shape[1]), dtype=np.float32)
 
-def _centred(rows: FloatingArray, centre: FloatArray, scale: float) -> FloatArray:
-    """Return rows less their centre, scaled, in double."""
-    difference: FloatArray = np.subtract(rows, centre, dtype=np.float64)
-    difference *= scale
-    return difference
+        def project(start: int, stop: int) -> None:
+            points[start:stop] = frame.centred(Z[start:stop]) @ leading
 
+        run_blocks(project, len(Z), _ROW_BLOCK, self.n_jobs)
+        order = np.argsort(self.labels, kind="stable")
+        labels = self.labels[order]
+        starts = np.flatnonzero(np.diff(labels, prepend=labels[:1] - 1))
+        ends = np.append(starts[1:], len(order))
 
-def _centre_and_scale(Z: FloatingArray) -> tuple[FloatArray, float]:
-    """Return the centre, and the power of two that scales every norm to at most 1.
+        def sort_classes(start: int, stop: int) -> None:
+            for begin, end in zip(starts[start:stop], ends[start:stop], strict=True):
+                _native.kd_order(points, order, begin, end)
 
-    Any centre is correct; the mean makes the rounding errors of the filter small. Scaling by a
-    power of two is exact, and prevents float32 overflow.
-    """
-    low, high = bounds(Z)
-    with np.errstate(over="ignore"):
-        centre = np.clip(Z.mean(axis=0, dtype=np.float64), low, high)  # the sum may overflow
-    widest = float(np.maximum(high - centre, centre - low).max(initial=0.0))
-    if widest == 0:
-        return centre, 1.0
-    exponent = math.frexp(widest)[1] + math.ceil(math.log2(Z.shape[1]) / 2)
-    return centre, 2.0 ** -max(exponent, -1000)
+        run_blocks(sort_classes, len(starts), 1, self.n_jobs)
+        return order

@@ -1,11 +1,18 @@
 """The loops over distances in NumPy: the definition of what the compiled ones compute."""
 
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
 import numpy as np
 import scipy.sparse as sp
 
 from likewise._loops.checks import LANES
+from likewise._loops.distances.frames import SearchFrame
 from likewise._loops.distances.types import (
+    Packed,
     PairLimit,
+    PairsFound,
     bounds,
     check_pairs,
     check_points,
@@ -14,7 +21,7 @@ from likewise._loops.distances.types import (
     check_weights,
 )
 from likewise._numerics.centring import robust_centre
-from likewise._runtime.arrays import BoolArray, FloatArray, FloatingArray, IndexArray
+from likewise._runtime.arrays import FloatArray, FloatingArray, IndexArray
 from likewise._runtime.threads import count_threads, run_blocks
 
 _BLOCK_VALUES = 1 << 20
@@ -92,10 +99,9 @@ def radius_scan(
     labels: IndexArray,
     radius2: FloatArray,
     *,
-    n_classes: int = 0,
     max_pairs: int | None = None,
     n_jobs: int | None = None,
-) -> tuple[IndexArray, IndexArray, FloatArray]:
+) -> PairsFound:
     """Return the pairs of differing labels with ``‖z_row − z_col‖² < radius2[row]``.
 
     Parameters
@@ -104,18 +110,15 @@ def radius_scan(
     labels : int64 array of shape (n,)
     radius2 : float64 array of shape (n,)
         Squared radius of each row; infinity finds every row of another label.
-    n_classes : int
-        If positive, labels from it on are those of a second block of rows, in which label
-        ``n_classes + l`` means the same class as l, and only pairs of a row of each block are
-        returned.
     max_pairs : int or None
         The search stops at more pairs than this.
     n_jobs : int or None
 
     Returns
     -------
-    rows, cols : int64 arrays of shape (m,), sorted by (row, col)
-    sqdist : float64 array of shape (m,), accumulated in float64
+    PairsFound
+        rows, cols : int64 arrays of shape (m,), sorted by (row, col);
+        sqdist : float64 array of shape (m,), accumulated in float64
 
     Raises
     ------
@@ -125,39 +128,104 @@ def radius_scan(
         If there are more than fit in the free memory.
     """
     check_scan(Z, labels, radius2, max_pairs)
-    limit = PairLimit(max_pairs, len(Z))
+    limit = PairLimit(max_pairs, len(Z) * (len(Z) - 1))
     if len(Z) == 0:
-        return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
+        return PairsFound.none()
     bounds(Z)
-    found = 0
+    rows = PackedRows(Z, labels, radius2)
+    return _scan(rows, rows, limit, 0, n_jobs)
 
-    def block(start: int, stop: int) -> tuple[IndexArray, IndexArray, FloatArray]:
+
+def pack_rows(
+    Z: FloatingArray,
+    labels: IndexArray,
+    radius2: FloatArray,
+    frame: SearchFrame,
+    *,
+    n_jobs: int | None = None,
+) -> Packed:
+    """Return rows that are prepared for scans with `scan_packed`, and may be pickled.
+
+    Parameters
+    ----------
+    Z, labels, radius2
+        As for `radius_scan`.
+    frame : SearchFrame
+        The same for all sets of rows that are scanned together. The pairs do not depend on it.
+    n_jobs : int or None
+
+    Returns
+    -------
+    Packed
+    """
+    check_scan(Z, labels, radius2, None)
+    if len(Z):
+        bounds(Z)
+    count_threads(n_jobs)
+    return PackedRows(Z, labels, radius2)
+
+
+def scan_packed(
+    first: Packed,
+    second: Packed,
+    *,
+    max_pairs: int | None = None,
+    n_jobs: int | None = None,
+) -> tuple[PairsFound, PairsFound]:
+    """Return the pairs of a row of each set that `radius_scan` would find among all rows.
+
+    Parameters
+    ----------
+    first, second : Packed
+        From `pack_rows`, with the same frame. If they are the same object, pairs within it are
+        found.
+    max_pairs : int or None
+        The search stops at more pairs than this.
+    n_jobs : int or None
+
+    Returns
+    -------
+    tuple of PairsFound
+        Pairs within the radius of a row of `first`; and those within the radius of a row of
+        `second`, which is their row, or none if both are the same.
+    """
+    limit = PairLimit(max_pairs, 2 * len(first.Z) * len(second.Z))
+    forward = _scan(first, second, limit, 0, n_jobs)
+    if first is second:
+        return forward, PairsFound.none()
+    return forward, _scan(second, first, limit, len(forward.rows), n_jobs)
+
+
+class PackedRows(NamedTuple):
+    """The rows of a scan as they are."""
+
+    Z: FloatingArray
+    labels: IndexArray
+    radius2: FloatArray
+
+
+def _scan(first: Any, second: Any, limit: PairLimit, found: int, n_jobs: int | None) -> PairsFound:
+    """Return the pairs within the radius of a row of `first`, after `found` others."""
+
+    def block(start: int, stop: int) -> PairsFound:
         nonlocal found
-        parts = []
+        parts = [PairsFound.none()]
         for row in range(start, stop):
-            cols = np.flatnonzero(_may_pair(labels, labels[row], n_classes))
-            sqdist = _sqdist(Z[row], Z[cols])
-            near = sqdist < radius2[row]
-            parts.append((np.full(near.sum(), row), cols[near], sqdist[near]))
-            found += len(parts[-1][0])
+            cols = np.flatnonzero(second.labels != first.labels[row])
+            sqdist = _sqdist(first.Z[row], second.Z[cols])
+            near = sqdist < first.radius2[row]
+            parts.append(PairsFound(np.full(near.sum(), row), cols[near], sqdist[near]))
+            found += len(parts[-1].rows)
             limit.check(found)
-        rows, cols, sqdist = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return rows, cols, sqdist
+        return _joined(parts)
 
     # One thread: the count must be exact, and a reference need not be fast.
     count_threads(n_jobs)
-    parts = run_blocks(block, len(Z), 256, 1)
-    rows, cols, sqdist = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return rows, cols, sqdist
+    return _joined([PairsFound.none(), *run_blocks(block, len(first.Z), 256, 1)])
 
 
-def _may_pair(labels: IndexArray, label: int, n_classes: int) -> BoolArray:
-    """Return which rows are of another class than a row, and if there are two, of another block."""
-    other_class: BoolArray = labels != label
-    if n_classes:
-        other_class = labels % n_classes != label % n_classes
-        other_class &= (labels >= n_classes) != (label >= n_classes)
-    return other_class
+def _joined(parts: list[PairsFound]) -> PairsFound:
+    return PairsFound(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
 
 def _sqdist(a: FloatingArray, b: FloatingArray) -> FloatArray:

@@ -1,5 +1,7 @@
 """Limits and argument checks of the loops over distances."""
 
+from typing import NamedTuple, Protocol
+
 import numpy as np
 
 from likewise._loops.checks import check_vector
@@ -27,6 +29,29 @@ class TooManyPairs(RuntimeError):  # noqa: N818 - it reads as what happened, and
         return TooManyPairs, (self.max_pairs,)
 
 
+class PairsFound(NamedTuple):
+    """Pairs within the radius of their row, sorted by row and column, with squared distances."""
+
+    rows: IndexArray
+    cols: IndexArray
+    sqdist: FloatArray
+
+    @classmethod
+    def none(cls) -> "PairsFound":
+        """Return no pairs."""
+        nothing = np.empty(0, dtype=np.int64)
+        return cls(nothing, nothing, np.empty(0))
+
+
+class Packed(Protocol):
+    """Rows that were prepared for scans, by the compiled loops or by their twins."""
+
+    @property
+    def Z(self) -> FloatingArray:  # noqa: N802 - the rows are Z everywhere
+        """The rows."""
+        ...
+
+
 class PairLimit:
     """The number of pairs that a search may return: the caller's limit, and that of the memory.
 
@@ -34,14 +59,13 @@ class PairLimit:
     ----------
     max_pairs : int or None
         The caller's limit; None is no limit.
-    n_samples : int
-        The number of samples, which bounds the number of pairs. The free memory is not read where
-        all pairs that can be found take at most `UNCHECKED_BYTES`.
+    possible : int
+        The number of pairs that there can be. The free memory is not read where all of them take at
+        most `UNCHECKED_BYTES`.
     """
 
-    def __init__(self, max_pairs: int | None, n_samples: int) -> None:
+    def __init__(self, max_pairs: int | None, possible: int) -> None:
         self.wanted = max_pairs
-        possible = n_samples * (n_samples - 1)
         self.pairs = possible if max_pairs is None else min(max_pairs, possible)
         if self.pairs * BYTES_PER_PAIR > UNCHECKED_BYTES:
             allowed = allowed_memory()

@@ -17,6 +17,9 @@ void bind_pairs(nb::module_& m);
 void bind_classifiers(nb::module_& m);
 
 NB_MODULE(_native, m) {
+    // Workers of a cluster may end while they hold results with packed rows: nanobind would print
+    // these as leaked on the terminal of the user.
+    nb::set_leak_warnings(false);
     m.def("choose_instructions", &likewise::choose_instructions, "instructions"_a);
     bind_distances(m);
     bind_group_hinges(m);

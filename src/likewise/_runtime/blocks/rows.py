@@ -173,9 +173,7 @@ class _Piece(NamedTuple):
     numbers: IndexArray
 
 
-def _piece(
-    block: tuple[Array, IndexArray], places: IndexArray, start: int, stop: int
-) -> _Piece:
+def _piece(block: tuple[Array, IndexArray], places: IndexArray, start: int, stop: int) -> _Piece:
     """Return the rows of a block that get a number from start to stop."""
     rows, groups = block
     order = np.argsort(groups, kind="stable")

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from likewise import neighbors
 from likewise._numerics.centring import robust_centre
 from likewise._numerics.products import map_rows
 from likewise._numerics.spread import magnitudes
@@ -17,6 +16,7 @@ from likewise._runtime.blocks import is_dask, is_read_in_blocks
 from likewise._runtime.blocks.rows import BlockedRows
 from likewise._runtime.blocks.validation import check_blocked_labels
 from likewise.batch._scatter import group_sizes
+from likewise.batch.lmnn.blocked_search import BlockedImpostorSearch
 from likewise.batch.lmnn.preconditioning import centred_and_scaled, power_of_two
 from likewise.constraints import unit_sqdist
 from likewise.constraints._class_sizes import check_sizes
@@ -24,19 +24,11 @@ from likewise.neighbors._blocks import (
     BlockPairs,
     nearest_of_class_in_block,
     nearest_of_pairs,
-    within_radius_between,
 )
-from likewise.objectives import GroupedPairs
-from likewise.objectives.blocked import (
-    BlockedLargeMargin,
-    BlockedPairs,
-    BlockedSqdist,
-    MappedRows,
-)
+from likewise.objectives.blocked import BlockedLargeMargin, BlockedPairs, MappedRows
 from likewise.objectives.blocked.pairs import LocalPairs
 
-_MIN_LIMIT = 1_000_000
-_PAIRS_PER_ROW = 100
+_Block = tuple[Array, IndexArray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,21 +119,23 @@ class BlockedSupervision:
         """Select the nearest rows of the same class, by a search for every pair of blocks."""
         rows, engine = Z.rows, Z.engine
         starts, handles = rows.starts.tolist(), []
+        classes = rows.map(_classes)
         for b, block in enumerate(rows.blocks):
             options = (Z.map, self.n_neighbors, engine.n_jobs)
+            others = [c for c, found in enumerate(classes) if not found.isdisjoint(classes[b])]
             found = [
-                engine.submit(_nearest, block, other, c == b, starts[c], *options)
-                for c, other in enumerate(rows.blocks)
+                engine.submit(_nearest, block, rows.blocks[c], c == b, starts[c], *options)
+                for c in others
             ]
             chosen = engine.submit(_chosen, found, self.n_neighbors)
             halo = [
-                engine.submit(_halo, other, chosen, starts[c], c == b)
-                for c, other in enumerate(rows.blocks)
+                engine.submit(_halo, rows.blocks[c], chosen, starts[c]) for c in others if c != b
             ]
             handles.append(engine.submit(_with_targets, block, starts[b], chosen, halo))
         targets = BlockedPairs(tuple(handles), True)
         weights = np.broadcast_to(np.float64(1), len(rows))
-        return BlockedSelection(targets, weights, BlockedImpostorSearch(targets, self.margin, rows))
+        search = BlockedImpostorSearch(targets, self.margin, rows, classes)
+        return BlockedSelection(targets, weights, search)
 
 
 def learns_from_blocks(learner: Any, X: Any, anchor_weight: Any, targets: Any) -> bool:
@@ -186,65 +180,8 @@ def supervise_blocks(
     return rows, BlockedSupervision(learner.n_neighbors, learner.margin, n_free)
 
 
-class BlockedImpostorSearch:
-    """Rows of another class within the margin of an anchor, by a search for every pair of blocks.
-
-    Parameters
-    ----------
-    targets : BlockedPairs
-    margin : float
-    rows : BlockedRows
-    """
-
-    def __init__(self, targets: BlockedPairs, margin: float, rows: BlockedRows) -> None:
-        self.targets, self.margin = targets, margin
-        self.max_pairs: int | None = max(_MIN_LIMIT, _PAIRS_PER_ROW * len(rows))
-
-    def __call__(
-        self, Z: MappedRows, target_sqdist: BlockedSqdist, slack: float
-    ) -> tuple[BlockedPairs, BlockedSqdist]:
-        """Search the rows of other classes within the radius of the farthest target."""
-        rows, engine = Z.rows, Z.engine
-        blocks, starts = rows.blocks, rows.starts.tolist()
-        options = (target_sqdist.factor, self.margin, slack)
-        radii = [
-            engine.submit(_radii, local, sqdist, *options)
-            for local, sqdist in zip(self.targets.handles, target_sqdist.handles, strict=True)
-        ]
-        found: list[list[Any]] = [[None] * len(blocks) for _ in blocks]
-        counts = []
-        for b in range(len(blocks)):
-            for c in range(b, len(blocks)):
-                sides = [blocks[b], radii[b], starts[b], blocks[c], radii[c], starts[c]]
-                both = engine.submit(_search, *sides, Z.map, self.max_pairs, engine.n_jobs)
-                counts.append(engine.submit(_count, both))
-                found[b][c] = engine.submit(_part, both, 0)
-                if c > b:
-                    found[c][b] = engine.submit(_part, both, 1)
-        n_found = sum(engine.gather(counts))
-        if self.max_pairs is not None and n_found > self.max_pairs:
-            raise neighbors.TooManyPairs(self.max_pairs)
-        # A size that was reached is accepted from now on, with some growth.
-        self.max_pairs = max(self.max_pairs or 0, 4 * n_found)
-        joined = [
-            engine.submit(_with_impostors, local, parts)
-            for local, parts in zip(self.targets.handles, found, strict=True)
-        ]
-        pairs = BlockedPairs(tuple(engine.submit(_part, both, 0) for both in joined), False)
-        return pairs, BlockedSqdist(tuple(engine.submit(_part, both, 1) for both in joined))
-
-
-class _Found(NamedTuple):
-    """Impostors of the anchors of one block in another, with their rows before the map."""
-
-    rows: IndexArray
-    numbers: IndexArray
-    sqdist: FloatArray
-    halo: Array
-    halo_numbers: IndexArray
-
-
-_Block = tuple[Array, IndexArray]
+def _classes(rows: Array, codes: IndexArray) -> set[int]:
+    return set(np.unique(codes).tolist())
 
 
 def _centred(centre: Array, scale: float, rows: Array, codes: IndexArray) -> _Block:
@@ -277,12 +214,13 @@ def _chosen(found: list[BlockPairs], k: int) -> tuple[IndexArray, IndexArray]:
 
 
 def _halo(
-    other: _Block, chosen: tuple[IndexArray, IndexArray], start: int, same_block: bool
+    other: _Block, chosen: tuple[IndexArray, IndexArray], start: int
 ) -> tuple[Array, IndexArray]:
     """Return the rows of a block that the targets of another refer to, and their numbers."""
-    numbers = np.unique(chosen[1])
-    inside = (numbers >= start) & (numbers < start + len(other[0])) & (not same_block)
-    return other[0][numbers[inside] - start], numbers[inside]
+    numbers = chosen[1] - start
+    used = np.zeros(len(other[0]), dtype=bool)
+    used[numbers[(numbers >= 0) & (numbers < len(used))]] = True
+    return other[0][used], start + np.flatnonzero(used)
 
 
 def _with_targets(
@@ -291,76 +229,4 @@ def _with_targets(
     chosen: tuple[IndexArray, IndexArray],
     halo: list[tuple[Array, IndexArray]],
 ) -> LocalPairs:
-    n = len(block[0])
-    nothing = GroupedPairs.empty(n)
-    alone = LocalPairs(block[0], np.arange(start, start + n), nothing, nothing)
-    return alone.with_pairs(*chosen, halo, targets=True)
-
-
-def _radii(
-    local: LocalPairs, sqdist: FloatArray, factor: float, margin: float, slack: float
-) -> FloatArray:
-    """Return the squared search radius of every row of the block, 0 without targets."""
-    indptr = local.targets.indptr
-    with_targets = np.diff(indptr) > 0
-    radii = np.zeros(local.n_anchors)
-    if with_targets.any():
-        farthest = np.maximum.reduceat(factor * sqdist, indptr[:-1][with_targets])
-        radii[with_targets] = (margin + farthest) * (1 + slack)
-    return radii
-
-
-def _search(
-    block: _Block,
-    radii: FloatArray,
-    start: int,
-    other: _Block,
-    other_radii: FloatArray,
-    other_start: int,
-    L: Array,
-    max_pairs: int | None,
-    n_jobs: int | None,
-) -> tuple[_Found, _Found]:
-    Z = map_rows(block[0], L, n_jobs)
-    if start == other_start:
-        own = BlockPairs(
-            *neighbors.within_radius_of_other_class(
-                Z, block[1], radii, max_pairs=max_pairs, n_jobs=n_jobs
-            )
-        )
-        nothing = block[0][:0]
-        found = _Found(*own._replace(cols=own.cols + start), nothing, np.empty(0, np.int64))
-        none = found.rows[:0]
-        return found, _Found(none, none, found.sqdist[:0], nothing, none)
-    forward, backward = within_radius_between(
-        (Z, block[1], radii),
-        (map_rows(other[0], L, n_jobs), other[1], other_radii),
-        max_pairs=max_pairs,
-        n_jobs=n_jobs,
-    )
-    return _with_halo(forward, other[0], other_start), _with_halo(backward, block[0], start)
-
-
-def _with_halo(pairs: BlockPairs, X: Array, start: int) -> _Found:
-    outside = np.unique(pairs.cols)
-    return _Found(pairs.rows, pairs.cols + start, pairs.sqdist, X[outside], outside + start)
-
-
-def _count(found: tuple[_Found, _Found]) -> int:
-    return len(found[0].rows) + len(found[1].rows)
-
-
-def _part(parts: tuple[Any, ...], place: int) -> Any:
-    return parts[place]
-
-
-def _with_impostors(local: LocalPairs, found: list[_Found]) -> tuple[LocalPairs, FloatArray]:
-    """Return the impostors of a block, sorted, and their squared distances."""
-    rows, numbers, sqdist = (
-        np.concatenate(side)
-        for side in zip(*((part.rows, part.numbers, part.sqdist) for part in found), strict=True)
-    )
-    order = np.lexsort((numbers, rows))
-    halo = [(part.halo, part.halo_numbers) for part in found]
-    joined = local.with_pairs(rows[order], numbers[order], halo, targets=False)
-    return joined, sqdist[order]
+    return LocalPairs.of_targets(block[0], start, *chosen, halo)

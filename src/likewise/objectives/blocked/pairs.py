@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -52,50 +52,106 @@ class LocalPairs:
         Z = map_rows(self.X, L, n_jobs)
         return _loops.pair_sqdist(Z, pairs.rows, pairs.cols, n_jobs=n_jobs)
 
-    def with_pairs(
-        self,
+    @classmethod
+    def of_targets(
+        cls,
+        X: Array,
+        start: int,
         rows: IndexArray,
         numbers: IndexArray,
         halo: list[tuple[Array, IndexArray]],
-        *,
-        targets: bool,
     ) -> LocalPairs:
-        """Return the same with other target or impostor pairs, sorted by row.
+        """Return the target pairs of a block, without impostors.
 
         Parameters
         ----------
-        rows : int array of shape (n_pairs,)
-            The local numbers of anchors.
-        numbers : int array of shape (n_pairs,)
-            The numbers among all rows of the others.
+        X : array of shape (n_anchors, n_features)
+            The rows of the block.
+        start : int
+            The number of the first of them among all rows.
+        rows, numbers : int arrays of shape (n_pairs,)
+            Local numbers of anchors, ascending, and the numbers of their targets among all rows.
         halo : list of tuples of arrays
-            Rows of other blocks, in any order, also repeated, and their numbers among all rows.
-        targets : bool
-            Whether these are the target pairs; the impostor pairs are then none.
+            For each other block, in order: its rows that targets are, and their ascending numbers.
+        """
+        n = len(X)
+        others = np.concatenate([np.empty(0, np.int64), *(part[1] for part in halo)])
+        own = (numbers >= start) & (numbers < start + n)
+        cols = np.where(own, numbers - start, n + np.searchsorted(others, numbers))
+        return cls(
+            np.concatenate([X, *(part[0] for part in halo)]),
+            np.concatenate([np.arange(start, start + n), others]),
+            GroupedPairs.from_sorted(rows, n, rows, cols),
+            GroupedPairs.empty(n),
+        )
+
+    def with_impostors(self, found: list[ImpostorsInBlock]) -> tuple[LocalPairs, FloatArray]:
+        """Return the same targets with other impostors, and the squared distances of these.
+
+        `found` has the impostors in each block, in the order of blocks.
         """
         n = self.n_anchors
-        if not targets:  # what target pairs refer to stays
-            used = np.unique(self.targets.cols[self.targets.cols >= n])
-            halo = [*halo, (self.X[used], self.numbers[used])]
-        outside = np.unique(np.concatenate([part_numbers for _, part_numbers in halo]))
-        everyone = np.concatenate([self.numbers[:n], outside])
-        X = np.empty((len(everyone), self.X.shape[1]), dtype=self.X.dtype)
+        outside = [part for part in found if part.halo is not None]
+        kept = np.zeros(len(self.X), dtype=bool)
+        kept[self.targets.cols] = True
+        kept[:n] = False
+        # Numbers of each block ascend, and so do those of targets: two sorted runs are merged.
+        numbers = np.concatenate([*(part.halo_numbers for part in outside), self.numbers[kept]])
+        numbers.sort(kind="stable")
+        numbers = numbers[np.diff(numbers, prepend=-1) > 0]
+        X = np.empty((n + len(numbers), self.X.shape[1]), dtype=self.X.dtype)
         X[:n] = self.X[:n]
-        for part, part_numbers in halo:
-            X[n + np.searchsorted(outside, part_numbers)] = part
-        pairs = GroupedPairs.from_sorted(rows, n, rows, _places(numbers, everyone, n))
-        if targets:
-            return LocalPairs(X, everyone, pairs, GroupedPairs.empty(n))
-        moved = _places(self.numbers[self.targets.cols], everyone, n)
-        return LocalPairs(X, everyone, replace(self.targets, cols=moved), pairs)
+        moved = np.arange(len(self.X))  # where the rows of targets are now
+        moved[kept] = n + np.searchsorted(numbers, self.numbers[kept])
+        X[moved[kept]] = self.X[kept]
+        places = []
+        for part in found:
+            if part.halo is None:
+                places.append(part.cols)
+                continue
+            place = n + np.searchsorted(numbers, part.halo_numbers)
+            X[place] = part.halo
+            places.append(place[part.cols])
+        counts = [np.bincount(part.rows, minlength=n) for part in found]
+        indptr = np.zeros(n + 1, dtype=np.int64)
+        np.cumsum(sum(counts, np.zeros(n, dtype=np.int64)), out=indptr[1:])
+        rows, cols = np.repeat(np.arange(n), np.diff(indptr)), np.empty(indptr[-1], dtype=np.int64)
+        sqdist = np.empty(indptr[-1])
+        next_slot = indptr[:-1].copy()  # of each anchor
+        for part, place, count in zip(found, places, counts, strict=True):
+            slots = np.arange(len(place)) + np.repeat(next_slot - np.cumsum(count) + count, count)
+            cols[slots], sqdist[slots] = place, part.sqdist
+            next_slot += count
+        targets = replace(self.targets, cols=moved[self.targets.cols])
+        everyone = np.concatenate([self.numbers[:n], numbers])
+        return LocalPairs(X, everyone, targets, GroupedPairs(rows, cols, indptr)), sqdist
+
+    def __sizeof__(self) -> int:
+        """Return the bytes of the arrays, by which a scheduler decides what to move or spill."""
+        pairs = (self.targets, self.impostors)
+        arrays = (*(array for p in pairs for array in (p.rows, p.cols, p.indptr)), self.numbers)
+        return int(self.X.nbytes + sum(array.nbytes for array in arrays))
 
 
-def _places(numbers: IndexArray, everyone: IndexArray, n: int) -> IndexArray:
-    """Return the local numbers of rows: the n rows of the block are consecutive."""
-    first = everyone[0] if n else 0
-    own = (numbers >= first) & (numbers < first + n)
-    outside = n + np.searchsorted(everyone[n:], numbers)
-    return np.where(own, numbers - first, outside).astype(np.int64)
+class ImpostorsInBlock(NamedTuple):
+    """The impostors that the anchors of a block have in one block, sorted by anchor.
+
+    Attributes
+    ----------
+    rows : int array of shape (n_pairs,)
+        The local numbers of anchors.
+    cols : int array of shape (n_pairs,)
+        Numbers of rows in `halo`, or in the own block.
+    sqdist : array of shape (n_pairs,)
+    halo, halo_numbers : arrays of shape (n_rows, n_features) and (n_rows,), or None
+        Rows of the other block, and their ascending numbers among all rows; None in the own block.
+    """
+
+    rows: IndexArray
+    cols: IndexArray
+    sqdist: FloatArray
+    halo: Any
+    halo_numbers: Any
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@
 
 #include "distances/kd_order.hpp"
 #include "distances/laplacian.hpp"
+#include "distances/packed_rows.hpp"
 #include "distances/radius.hpp"
 #include "distances/sqdist.hpp"
 
@@ -24,21 +25,22 @@ void require_int32(int64_t n) {
     require(n <= std::numeric_limits<int32_t>::max(), "Z must have fewer than 2^31 rows.");
 }
 
-// A scan, with the arrays that it points into.
+// Packed rows, with the arrays that they point into.
 template <typename T>
-struct HeldScan {
+struct HeldRows {
     Array<const T, 2> Z;
     Indices order, group;
     ConstVector radius2, centre;
-    likewise::RadiusScan<T> scan;
+    std::string instructions;
+    likewise::PackedRows<T> rows;
 
-    HeldScan(Array<const T, 2> Z_, Indices order_, Indices group_, ConstVector radius2_,
-             ConstVector centre_, double scale, int64_t limit, bool panelled,
-             const std::vector<int64_t>& stops, const std::string& instructions, int64_t n_classes)
+    HeldRows(Array<const T, 2> Z_, Indices order_, Indices group_, ConstVector radius2_,
+             ConstVector centre_, double scale, bool panelled, const std::vector<int64_t>& stops,
+             const std::string& instructions_)
         : Z(checked(Z_, order_, group_, radius2_, centre_, panelled, stops)), order(order_),
-          group(group_), radius2(radius2_), centre(centre_),
-          scan(Z.data(), extent(Z), extent(Z, 1), order.data(), group.data(), radius2.data(),
-               centre.data(), scale, limit, panelled, stops, instructions, n_classes) {}
+          group(group_), radius2(radius2_), centre(centre_), instructions(instructions_),
+          rows(Z.data(), extent(Z), extent(Z, 1), order.data(), group.data(), radius2.data(),
+               centre.data(), scale, panelled, stops, instructions) {}
 
     static Array<const T, 2> checked(const Array<const T, 2>& Z, const Indices& order,
                                      const Indices& group, const ConstVector& radius2,
@@ -60,65 +62,85 @@ struct HeldScan {
 };
 
 template <typename T>
-void bind_scan(nb::module_& m, const char* name) {
-    using Scan = HeldScan<T>;
-    nb::class_<Scan>(m, name)
-        .def(nb::init<Array<const T, 2>, Indices, Indices, ConstVector, ConstVector, double,
-                      int64_t, bool, const std::vector<int64_t>&, const std::string&, int64_t>(),
+void bind_rows_of_scan(nb::module_& m, const char* name) {
+    using Rows = HeldRows<T>;
+    nb::class_<Rows>(m, name)
+        .def(nb::init<Array<const T, 2>, Indices, Indices, ConstVector, ConstVector, double, bool,
+                      const std::vector<int64_t>&, const std::string&>(),
              array("Z"), array("order"), array("group"), array("radius2"), array("centre"),
-             "scale"_a, "limit"_a, "panelled"_a, "stops"_a, "instructions"_a, "n_classes"_a = 0)
-        .def_prop_ro("panels", [](const Scan& s) { return s.scan.panels(); })
-        .def_prop_ro("panelled", [](const Scan& s) { return s.scan.panelled(); })
-        .def_prop_ro("found", [](const Scan& s) { return s.scan.found(); })
-        .def_prop_ro("dropped", [](const Scan& s) { return s.scan.dropped(); })
-        .def("first_column_panel",
-             [](const Scan& s, int64_t panel) {
-                 require_slice(panel, panel + 1, s.scan.panels());
-                 return s.scan.first_column_panel(panel);
-             },
-             "panel"_a)
+             "scale"_a, "panelled"_a, "stops"_a, "instructions"_a)
+        .def_prop_ro("panels", [](const Rows& s) { return s.rows.panels; })
+        .def_prop_ro("panelled", [](const Rows& s) { return s.rows.panelled; })
         .def("rows",
-             [](Scan& s) {
+             [](Rows& s) {
                  return nb::ndarray<nb::numpy, float, nb::ndim<2>>(
-                     s.scan.rows(), {s.Z.shape(0), s.Z.shape(1)}, nb::find(s));
+                     s.rows.rows.get(), {s.Z.shape(0), s.Z.shape(1)}, nb::find(s));
              })
         .def("pack",
-             [](Scan& s, int64_t begin, int64_t end) {
-                 require_slice(begin, end, s.scan.panels());
-                 require(!s.scan.screened(), "rows that are screened must be rotated.");
+             [](Rows& s, int64_t begin, int64_t end) {
+                 require_slice(begin, end, s.rows.panels);
+                 require(!s.rows.screened, "rows that are screened must be rotated.");
                  nb::gil_scoped_release unlocked;
-                 s.scan.pack(begin, end, nullptr);
+                 s.rows.pack(begin, end, nullptr);
              },
              "begin"_a, "end"_a)
         .def("pack_rotated",
-             [](Scan& s, int64_t begin, int64_t end, ConstMatrix rotated) {
-                 require_slice(begin, end, s.scan.panels());
+             [](Rows& s, int64_t begin, int64_t end, ConstMatrix rotated) {
+                 require_slice(begin, end, s.rows.panels);
                  const int64_t last = std::min(end * likewise::kPanel, extent(s.Z));
                  require(extent(rotated) == last - begin * likewise::kPanel &&
                              extent(rotated, 1) == extent(s.Z, 1),
                          "rotated must have the rows of the panels.");
                  nb::gil_scoped_release unlocked;
-                 s.scan.pack(begin, end, rotated.data());
+                 s.rows.pack(begin, end, rotated.data());
              },
-             "begin"_a, "end"_a, array("rotated"))
+             "begin"_a, "end"_a, array("rotated"));
+}
+
+template <typename T>
+likewise::RadiusScan<T>* make_scan(const HeldRows<T>& first, const HeldRows<T>& second,
+                                   int64_t limit) {
+    const auto &one = first.rows, &two = second.rows;
+    require(one.d == two.d && one.panelled == two.panelled && one.screened == two.screened &&
+                one.stops == two.stops && first.instructions == second.instructions,
+            "both sets of rows must be packed alike.");
+    return new likewise::RadiusScan<T>(one, two, limit, first.instructions);
+}
+
+template <typename T>
+void bind_scan(nb::module_& m, const char* name) {
+    using Scan = likewise::RadiusScan<T>;
+    nb::class_<Scan>(m, name)
+        .def(nb::new_(&make_scan<T>), "first"_a, "second"_a, "limit"_a, nb::keep_alive<0, 2>(),
+             nb::keep_alive<0, 3>())  // 1 is the class
+        .def_prop_ro("found", &Scan::found)
+        .def_prop_ro("dropped", &Scan::dropped)
+        .def("first_column_panel",
+             [](const Scan& s, int64_t panel) {
+                 require_slice(panel, panel + 1, s.first().panels);
+                 return s.first_column_panel(panel);
+             },
+             "panel"_a)
         .def("scan_tiles",
-             [](Scan& s, int64_t begin, int64_t end, likewise::Found& found) {
-                 require_slice(begin, end, s.scan.panels());
+             [](Scan& s, int64_t begin, int64_t end, likewise::Found& found,
+                likewise::Found& reverse) {
+                 require_slice(begin, end, s.first().panels);
+                 require(s.first().panelled, "rows must be in panels.");
                  nb::gil_scoped_release unlocked;
-                 s.scan.scan_tiles(begin, end, found);
+                 s.scan_tiles(begin, end, found, reverse);
              },
-             "begin"_a, "end"_a, "found"_a)
+             "begin"_a, "end"_a, "found"_a, "reverse"_a)
         .def("scan_products",
              [](Scan& s, Array<const float, 2> products, int64_t row, int64_t column,
-                likewise::Found& found) {
-                 require_slice(row, row + extent(products), extent(s.Z));
-                 require_slice(column, column + extent(products, 1), extent(s.Z));
+                likewise::Found& found, likewise::Found& reverse) {
+                 require_slice(row, row + extent(products), s.first().n);
+                 require_slice(column, column + extent(products, 1), s.second().n);
                  require(column % likewise::kPanel == 0, "column must begin a panel.");
                  nb::gil_scoped_release unlocked;
-                 s.scan.scan_products(products.data(), row, extent(products), column,
-                                      extent(products, 1), found);
+                 s.scan_products(products.data(), row, extent(products), column,
+                                 extent(products, 1), found, reverse);
              },
-             array("products"), "row"_a, "column"_a, "found"_a);
+             array("products"), "row"_a, "column"_a, "found"_a, "reverse"_a);
 }
 
 void gather_found(std::vector<likewise::Found*> blocks, Array<int64_t, 1> start,
@@ -203,7 +225,11 @@ void bind_rows(nb::module_& m) {
 void bind_distances(nb::module_& m) {
     m.attr("PANEL") = likewise::kPanel;
     m.def("instruction_sets", &likewise::instruction_sets);
-    nb::class_<likewise::Found>(m, "Found").def(nb::init<>());
+    nb::class_<likewise::Found>(m, "Found")
+        .def(nb::init<>())
+        .def("__len__", [](const likewise::Found& found) { return found.size(); });
+    bind_rows_of_scan<float>(m, "PackedRowsFloat32");
+    bind_rows_of_scan<double>(m, "PackedRowsFloat64");
     bind_scan<float>(m, "RadiusScanFloat32");
     bind_scan<double>(m, "RadiusScanFloat64");
     m.def("gather_found", &gather_found, "blocks"_a, array("start"), array("rows"), array("cols"),

@@ -41,7 +41,7 @@ inline uint32_t bfloat16_bits(float value) {
 // The first directions of all rows in bfloat16, and the norms r at each stop.
 class CoarseRows {
   public:
-    // stops: as for RadiusScan; the first of them are used, an odd one plus 1.
+    // stops: as for PackedRows; the first of them are used, an odd one plus 1.
     CoarseRows(int64_t n, int64_t d, const std::vector<int64_t>& stops)
         : d_(d), n_stops_(static_cast<int>(std::min<size_t>(stops.size(), kCoarseStops))) {
         if (n_stops_ == 0) return;
@@ -88,17 +88,22 @@ class CoarseRows {
         }
     }
 
-    // Give a tile of rows from `row` on and the panel of columns from `column` on what is its own.
-    void put_into(ScreenedTile& tile, int64_t row, int64_t column) const {
+    // Give a tile its rows, from `row` on.
+    void put_rows_into(ScreenedTile& tile, int64_t row) const {
         tile.n_coarse_stops = n_stops_;
         if (n_stops_ == 0) return;
         tile.coarse_rows = pairs_.get() + row / kPanel * kPanel * n_pairs_ + row % kPanel;
-        tile.coarse_columns = pairs_.get() + column * n_pairs_;
         for (int s = 0; s < n_stops_; ++s) {
             tile.coarse_stops[s] = stops_[s];
             tile.coarse_row_norms[s] = norms_[s].get() + row;
-            tile.coarse_column_norms[s] = norms_[s].get() + column;
         }
+    }
+
+    // Give a tile its panel of columns, from `column` on.
+    void put_columns_into(ScreenedTile& tile, int64_t column) const {
+        if (n_stops_ == 0) return;
+        tile.coarse_columns = pairs_.get() + column * n_pairs_;
+        for (int s = 0; s < n_stops_; ++s) tile.coarse_column_norms[s] = norms_[s].get() + column;
     }
 
   private:
