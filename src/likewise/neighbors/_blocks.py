@@ -76,16 +76,16 @@ def nearest_of_class_in_block(
         if same_block:
             rows, cols = rows[rows != cols], cols[rows != cols]
         sqdist = _loops.pair_sqdist(Z, rows, cols, points=other, n_jobs=n_jobs)
-        parts.append(nearest_of_pairs(BlockPairs(rows, cols, sqdist), k))
+        chosen = nearest_of_pairs(rows, cols, sqdist, k)
+        parts.append(BlockPairs(rows[chosen], cols[chosen], sqdist[chosen]))
     return _joined(parts)
 
 
-def nearest_of_pairs(pairs: BlockPairs, k: int) -> BlockPairs:
-    """Return the k pairs of each row of least distance, then of least column, sorted by row."""
-    order = np.lexsort((pairs.cols, pairs.sqdist, pairs.rows))
-    rows, cols, sqdist = pairs.rows[order], pairs.cols[order], pairs.sqdist[order]
-    kept = np.arange(len(rows)) - np.searchsorted(rows, rows) < k
-    return BlockPairs(rows[kept], cols[kept], sqdist[kept])
+def nearest_of_pairs(rows: IndexArray, cols: IndexArray, sqdist: FloatArray, k: int) -> IndexArray:
+    """Return which k pairs of each row have the least distance, then the least column, by row."""
+    order = np.lexsort((cols, sqdist, rows))
+    ranked = rows[order]
+    return np.asarray(order[np.arange(len(order)) - np.searchsorted(ranked, ranked) < k])
 
 
 def _members(codes: IndexArray) -> dict[int, IndexArray]:

@@ -217,7 +217,8 @@ class PackedRows:
     @cached_property
     def native(self) -> Any:
         """The packed rows, of the compiled loops."""
-        frame, instructions = self.frame, instruction_sets[0]
+        frame: Any = self.frame
+        instructions = instruction_sets[0]
         single = self.Z.dtype == np.float32
         make = _native.PackedRowsFloat32 if single else _native.PackedRowsFloat64
         packed = make(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -113,27 +114,47 @@ class BlockedRows:
         """Return the rows whose group has a new number of at least 0, in their new groups."""
         return self.derive(partial(_regroup, new_group))
 
-    def sorted_by_group(self) -> BlockedRows:
-        """Return the rows in the order of their groups, rows of a group in the order they had.
+    def sorted_by(
+        self, task: Callable[[Array, IndexArray], IndexArray], n_keys: int
+    ) -> tuple[BlockedRows, list[Any]]:
+        """Put the rows into blocks by their keys; those of a block stay in the order they had.
 
         Blocks have as many rows as before. Every block sends others what they get of it.
+
+        Parameters
+        ----------
+        task : callable
+            Returns the key of each row of a block, an integer from 0 to ``n_keys - 1``: the first
+            block gets the rows of the least keys.
+        n_keys : int
+
+        Returns
+        -------
+        rows : BlockedRows
+        numbers : list of handles
+            For each block, the numbers that its rows had among all rows, which ascend.
         """
-        n_groups = 1 + max(self.map(_largest_group))
-        sizes = np.array(self.map(partial(_group_sizes, n_groups)))
-        before = np.cumsum(sizes, axis=0) - sizes  # rows of the same group in blocks before
+        keys = [self.engine.submit(_on_block, task, block) for block in self.blocks]
+        handles = [self.engine.submit(_key_sizes, part, n_keys) for part in keys]
+        sizes = np.array(self.engine.gather(handles))
+        before = np.cumsum(sizes, axis=0) - sizes  # rows of the same key in blocks before
         totals = sizes.sum(axis=0)
-        places = before + np.cumsum(totals) - totals  # of the first row of each group
+        places = before + np.cumsum(totals) - totals  # of the first row of each key
         starts = self.starts.tolist()
-        blocks = []
+        sorted_blocks = []
         for start, count in zip(starts, self.counts.tolist(), strict=True):
             sent = (places < start + count) & (places + sizes > start) & (sizes > 0)
             pieces = [
-                self.engine.submit(_piece, block, places[b], start, start + count)
+                self.engine.submit(
+                    *(_piece, block, keys[b], places[b], starts[b]), *(start, start + count)
+                )
                 for b, block in enumerate(self.blocks)
                 if sent[b].any()
             ]
-            blocks.append(self.engine.submit(_joined, pieces))
-        return replace(self, blocks=tuple(blocks))
+            sorted_blocks.append(self.engine.submit(_joined, pieces))
+        blocks = tuple(self.engine.submit(itemgetter(0), block) for block in sorted_blocks)
+        numbers = [self.engine.submit(itemgetter(1), block) for block in sorted_blocks]
+        return replace(self, blocks=blocks), numbers
 
     def in_one_group(self) -> BlockedRows:
         """Return the same rows, all of group 0."""
@@ -157,36 +178,38 @@ def _groups_of(rows: Array, groups: IndexArray) -> IndexArray:
     return groups
 
 
-def _largest_group(rows: Array, groups: IndexArray) -> int:
-    return int(groups.max(initial=-1))
-
-
-def _group_sizes(n_groups: int, rows: Array, groups: IndexArray) -> IndexArray:
-    return np.bincount(groups, minlength=n_groups)
+def _key_sizes(keys: IndexArray, n_keys: int) -> IndexArray:
+    return np.bincount(keys, minlength=n_keys)
 
 
 class _Piece(NamedTuple):
-    """Rows on their way to another block, and their numbers among all rows in the new order."""
+    """Rows on their way to another block, and the numbers that they had among all rows."""
 
     rows: Array
     groups: IndexArray
     numbers: IndexArray
 
 
-def _piece(block: tuple[Array, IndexArray], places: IndexArray, start: int, stop: int) -> _Piece:
-    """Return the rows of a block that get a number from start to stop."""
-    rows, groups = block
-    order = np.argsort(groups, kind="stable")
-    groups = groups[order]
-    numbers = places[groups] + np.arange(len(groups)) - np.searchsorted(groups, groups)
-    sent = slice(*np.searchsorted(numbers, [start, stop]))
-    return _Piece(rows[order[sent]], groups[sent], numbers[sent])
+def _piece(
+    block: tuple[Array, IndexArray],
+    keys: IndexArray,
+    places: IndexArray,
+    first: int,
+    start: int,
+    stop: int,
+) -> _Piece:
+    """Return the rows of a block whose places in the new order are from start to stop."""
+    order = np.argsort(keys, kind="stable")
+    ranked = keys[order]
+    new = places[ranked] + np.arange(len(keys)) - np.searchsorted(ranked, ranked)
+    sent = np.sort(order[(new >= start) & (new < stop)])
+    return _Piece(block[0][sent], block[1][sent], first + sent)
 
 
-def _joined(pieces: list[_Piece]) -> tuple[Array, IndexArray]:
+def _joined(pieces: list[_Piece]) -> tuple[tuple[Array, IndexArray], IndexArray]:
+    """Return a block of pieces of one block after the other, and the numbers of its rows."""
     rows, groups, numbers = (np.concatenate(side) for side in zip(*pieces, strict=True))
-    order = np.argsort(numbers)
-    return rows[order], groups[order]
+    return (rows, groups), numbers
 
 
 def _regroup(new_group: IndexArray, rows: Array, groups: IndexArray) -> tuple[Array, IndexArray]:

@@ -17,11 +17,11 @@ from likewise._runtime.blocks.rows import BlockedRows
 from likewise._runtime.blocks.validation import check_blocked_labels
 from likewise.batch._scatter import group_sizes
 from likewise.batch.lmnn.blocked_search import BlockedImpostorSearch
+from likewise.batch.lmnn.near_rows import near_rows_together
 from likewise.batch.lmnn.preconditioning import centred_and_scaled, power_of_two
 from likewise.constraints import unit_sqdist
 from likewise.constraints._class_sizes import check_sizes
 from likewise.neighbors._blocks import (
-    BlockPairs,
     nearest_of_class_in_block,
     nearest_of_pairs,
 )
@@ -107,35 +107,38 @@ class BlockedSupervision:
     margin : float
     n_free : int
         Rows less classes.
+    numbers : list of handles
+        The numbers of the rows of each block in the user's data, ascending: of rows at equal
+        distances those of least number are targets, as in memory.
     """
 
     fixed = False
 
-    def __init__(self, n_neighbors: int, margin: float, n_free: int) -> None:
+    def __init__(self, n_neighbors: int, margin: float, n_free: int, numbers: list[Any]) -> None:
         self.codes = np.empty(0, dtype=np.int64)
         self.n_neighbors, self.margin, self.n_free = n_neighbors, margin, n_free
+        self.numbers = numbers
 
     def select_targets(self, Z: MappedRows) -> BlockedSelection:
         """Select the nearest rows of the same class, by a search for every pair of blocks."""
         rows, engine = Z.rows, Z.engine
         starts, handles = rows.starts.tolist(), []
-        classes = rows.map(_classes)
         for b, block in enumerate(rows.blocks):
             options = (Z.map, self.n_neighbors, engine.n_jobs)
-            others = [c for c, found in enumerate(classes) if not found.isdisjoint(classes[b])]
             found = [
-                engine.submit(_nearest, block, rows.blocks[c], c == b, starts[c], *options)
-                for c in others
+                engine.submit(_nearest, block, other, c == b, starts[c], self.numbers[c], *options)
+                for c, other in enumerate(rows.blocks)
             ]
             chosen = engine.submit(_chosen, found, self.n_neighbors)
             halo = [
-                engine.submit(_halo, rows.blocks[c], chosen, starts[c]) for c in others if c != b
+                engine.submit(_halo, other, chosen, starts[c])
+                for c, other in enumerate(rows.blocks)
+                if c != b
             ]
             handles.append(engine.submit(_with_targets, block, starts[b], chosen, halo))
         targets = BlockedPairs(tuple(handles), True)
         weights = np.broadcast_to(np.float64(1), len(rows))
-        search = BlockedImpostorSearch(targets, self.margin, rows, classes)
-        return BlockedSelection(targets, weights, search)
+        return BlockedSelection(targets, weights, BlockedImpostorSearch(targets, self.margin, rows))
 
 
 def learns_from_blocks(learner: Any, X: Any, anchor_weight: Any, targets: Any) -> bool:
@@ -175,17 +178,21 @@ def supervise_blocks(
     rows, classes = check_blocked_labels(learner, X, y)
     check_sizes(group_sizes(rows, np.empty(0, dtype=np.int64)), classes, learner.n_neighbors)
     n_free = len(rows) - len(classes)
-    # Rows of a class together refer to fewer rows of other blocks, and fewer blocks have targets.
-    rows = rows.sorted_by_group()
-    return rows, BlockedSupervision(learner.n_neighbors, learner.margin, n_free)
-
-
-def _classes(rows: Array, codes: IndexArray) -> set[int]:
-    return set(np.unique(codes).tolist())
+    rows, numbers = near_rows_together(rows)
+    return rows, BlockedSupervision(learner.n_neighbors, learner.margin, n_free, numbers)
 
 
 def _centred(centre: Array, scale: float, rows: Array, codes: IndexArray) -> _Block:
     return centred_and_scaled(rows, centre, scale), codes
+
+
+class _Candidates(NamedTuple):
+    """Candidates for targets: their numbers among the rows in blocks, and in the user's data."""
+
+    rows: IndexArray
+    numbers: IndexArray
+    given: IndexArray
+    sqdist: FloatArray
 
 
 def _nearest(
@@ -193,24 +200,25 @@ def _nearest(
     other: _Block,
     same_block: bool,
     start: int,
+    numbers: IndexArray,
     L: Array,
     k: int,
     n_jobs: int | None,
-) -> BlockPairs:
-    """Return candidates for targets; columns are numbers among all rows."""
+) -> _Candidates:
+    """Return the nearest rows of the same class that another block has."""
     Z = map_rows(block[0], L, n_jobs)
     points = Z if same_block else map_rows(other[0], L, n_jobs)
-    found = nearest_of_class_in_block(
+    rows, cols, sqdist = nearest_of_class_in_block(
         Z, block[1], points, other[1], k, same_block=same_block, n_jobs=n_jobs
     )
-    return found._replace(cols=found.cols + start)
+    return _Candidates(rows, start + cols, numbers[cols], sqdist)
 
 
-def _chosen(found: list[BlockPairs], k: int) -> tuple[IndexArray, IndexArray]:
-    """Return the targets of a block: rows, and numbers among all rows in ascending order."""
-    joined = BlockPairs(*(np.concatenate(side) for side in zip(*found, strict=True)))
-    nearest = nearest_of_pairs(joined, k)
-    return nearest.rows, nearest.cols
+def _chosen(found: list[_Candidates], k: int) -> tuple[IndexArray, IndexArray]:
+    """Return the targets of a block: its rows, ascending, and numbers among the rows in blocks."""
+    rows, numbers, given, sqdist = (np.concatenate(side) for side in zip(*found, strict=True))
+    nearest = nearest_of_pairs(rows, given, sqdist, k)
+    return rows[nearest], numbers[nearest]
 
 
 def _halo(

@@ -27,15 +27,11 @@ class BlockedImpostorSearch(ImpostorLimit):
     targets : BlockedPairs
     margin : float
     rows : BlockedRows
-    classes : list of sets of int
-        The classes of each block.
     """
 
-    def __init__(
-        self, targets: BlockedPairs, margin: float, rows: BlockedRows, classes: list[set[int]]
-    ) -> None:
+    def __init__(self, targets: BlockedPairs, margin: float, rows: BlockedRows) -> None:
         super().__init__(len(rows))
-        self.targets, self.margin, self.classes = targets, margin, classes
+        self.targets, self.margin = targets, margin
         all_features = MappedRows(rows, np.eye(rows.n_features))
         means, covariance, largest = all_features.moments(
             np.arange(rows.n_features), all_features.map
@@ -60,8 +56,6 @@ class BlockedImpostorSearch(ImpostorLimit):
         found: list[list[Any]] = [[] for _ in blocks]
         for b, block in enumerate(blocks):
             for c in range(b, len(blocks)):
-                if len(self.classes[b] | self.classes[c]) == 1:
-                    continue
                 limits = (self.max_pairs, engine.n_jobs)
                 if c == b:
                     found[b].append(engine.submit(_within, packed[b], *limits))
