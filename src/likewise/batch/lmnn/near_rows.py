@@ -12,8 +12,9 @@ from likewise._runtime.blocks.rows import BlockedRows
 from likewise.batch.lmnn.preconditioning import power_of_two
 
 _AXES = 8
-_SAMPLE = 1 << 15  # rows, of which at least so many are in a cell:
-_ROWS_PER_CELL = 16
+_SAMPLE_SHARE = 16  # of the rows, and at most:
+_SAMPLE_ROWS, _SAMPLE_VALUES = 1 << 15, 1 << 22
+_ROWS_PER_CELL = 16  # of the sample
 _CELLS_PER_BLOCK = 16
 
 
@@ -22,7 +23,9 @@ def near_rows_together(rows: BlockedRows) -> tuple[BlockedRows, list[Any]]:
 
     The tree is that of a sample, on its principal axes. See `BlockedRows.sorted_by`.
     """
-    sample = np.concatenate(rows.map(partial(_every, -(-len(rows) // _SAMPLE))))
+    most = min(_SAMPLE_ROWS, _SAMPLE_VALUES // max(1, rows.n_features))
+    step = max(_SAMPLE_SHARE, -(-len(rows) // most))
+    sample = np.concatenate(rows.map(partial(_every, step)))
     n_cells = min(_CELLS_PER_BLOCK * len(rows.blocks), len(sample) // _ROWS_PER_CELL)
     depth = n_cells.bit_length() - 1 if len(rows.blocks) > 1 and n_cells else 0
     return rows.sorted_by(kd_cells(sample, depth).cell_of, 1 << depth)
