@@ -1,6 +1,8 @@
 """Radius scans of two blocks of rows, compared with the scan of all of them."""
 
+import itertools
 import pickle
+from functools import partial
 
 import numpy as np
 from loop_backends import _native
@@ -27,15 +29,24 @@ def blocks_of(loops, Z, labels, radius2, n_first, frame=None):
 
 def assert_scans_of_blocks_are_the_scan_of_all(Z, labels, radius2, n_first, frame=None):
     """Compare the pairs within two blocks and between them with those of a scan of all rows."""
-    rows, cols, sqdist = reference.radius_scan(Z, labels, radius2)
-    for loops in BOTH:
+    everything = reference.radius_scan(Z, np.arange(len(Z)), radius2)
+    of_one_class = labels[everything.rows] == labels[everything.cols]
+    assert_scans_of_blocks(Z, labels, radius2, n_first, frame, everything, of_one_class)
+    return (~of_one_class).sum()
+
+
+def assert_scans_of_blocks(Z, labels, radius2, n_first, frame, everything, of_one_class):
+    """Compare scans for pairs of different classes, and for those of one, with all pairs."""
+    for loops, same_class in itertools.product(BOTH, (False, True)):
+        rows, cols, sqdist = (side[of_one_class == same_class] for side in everything)
         first, second = blocks_of(loops, Z, labels, radius2, n_first, frame)
-        forward, backward = loops.scan_packed(first, pickle.loads(pickle.dumps(second)))
+        scan = partial(loops.scan_packed, same_class=same_class)
+        forward, backward = scan(first, pickle.loads(pickle.dumps(second)))
         for found, of_rows, of_cols in (
-            (loops.scan_packed(first, first)[0], rows < n_first, cols < n_first),
+            (scan(first, first)[0], rows < n_first, cols < n_first),
             (forward, rows < n_first, cols >= n_first),
             (backward, rows >= n_first, cols < n_first),
-            (loops.scan_packed(second, second)[0], rows >= n_first, cols >= n_first),
+            (scan(second, second)[0], rows >= n_first, cols >= n_first),
         ):
             kept = of_rows & of_cols
             start = [
@@ -44,4 +55,3 @@ def assert_scans_of_blocks_are_the_scan_of_all(Z, labels, radius2, n_first, fram
             expected = rows[kept] - start[0], cols[kept] - start[1], sqdist[kept]
             for a, b in zip(found, expected, strict=True):
                 assert a.tobytes() == b.tobytes()
-    return len(rows)

@@ -55,7 +55,7 @@ def scan_of(args):
     of_type = (
         _native.RadiusScanFloat32 if args[0].dtype == np.float32 else _native.RadiusScanFloat64
     )
-    scan, found = of_type(rows, rows, 10**9), _native.Found()
+    scan, found = of_type(rows, rows, False, 10**9), _native.Found()
     if rows.panelled:
         scan.scan_tiles(0, rows.panels, found, found)
     return scan
@@ -213,7 +213,7 @@ def test_roundings_to_bfloat16_that_add_up(d, one, other):
         options = np.zeros(d), 1.0, True, stops, compiled.instruction_sets[0]
         packed = _native.PackedRowsFloat64(Z, rows, labels, radius2, *options)
         packed.pack_rotated(0, 2, Z)
-        scan, found = _native.RadiusScanFloat64(packed, packed, 999), _native.Found()
+        scan, found = _native.RadiusScanFloat64(packed, packed, False, 999), _native.Found()
         scan.scan_tiles(0, 2, found, found)
         assert scan.found == len(found) == 2 * n
 
@@ -249,7 +249,7 @@ def test_a_scan_keeps_its_rows():
     frame = frames.frame_of(Z)
     first, second = (compiled.PackedRows(*args, frame, 1).native for _ in range(2))
     before = [sys.getrefcount(rows) for rows in (first, second)]
-    scan = _native.RadiusScanFloat64(first, second, 9)
+    scan = _native.RadiusScanFloat64(first, second, False, 9)
     assert [sys.getrefcount(rows) for rows in (first, second)] == [n + 1 for n in before]
     assert scan.found == 0
 
@@ -294,11 +294,11 @@ def test_native_checks_for_itself():
         make([1]).pack_rotated(0, 2, Z)
     for other in (make([2]), make([]), make([], panelled=False)):
         with pytest.raises(ValueError, match="packed alike"):
-            _native.RadiusScanFloat64(make([1]), other, 9)
+            _native.RadiusScanFloat64(make([1]), other, False, 9)
     found = _native.Found()
     by_rows = make([], panelled=False)
     with pytest.raises(ValueError, match="in panels"):
-        _native.RadiusScanFloat64(by_rows, by_rows, 9).scan_tiles(0, 1, found, found)
+        _native.RadiusScanFloat64(by_rows, by_rows, False, 9).scan_tiles(0, 1, found, found)
     with pytest.raises(IndexError):
         _native.kd_order(np.zeros((3, 1), np.float32), np.arange(4), 0, 4)
     with pytest.raises(IndexError):

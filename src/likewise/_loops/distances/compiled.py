@@ -104,7 +104,7 @@ def radius_scan(
     if len(Z) == 0:
         return PairsFound.none()
     rows = PackedRows(Z, labels, radius2, frame_of(Z), n_jobs)
-    return _scan(rows, rows, limit, n_jobs)[0]
+    return _scan(rows, rows, False, limit, n_jobs)[0]
 
 
 def pack_rows(
@@ -126,6 +126,7 @@ def scan_packed(
     first: Packed,
     second: Packed,
     *,
+    same_class: bool = False,
     max_pairs: int | None = None,
     n_jobs: int | None = None,
 ) -> tuple[PairsFound, PairsFound]:
@@ -133,11 +134,11 @@ def scan_packed(
     limit = PairLimit(max_pairs, 2 * len(first.Z) * len(second.Z))
     if not (len(first.Z) and len(second.Z)):
         return PairsFound.none(), PairsFound.none()
-    return _scan(first, second, limit, n_jobs)
+    return _scan(first, second, same_class, limit, n_jobs)
 
 
 def _scan(
-    first: Any, second: Any, limit: PairLimit, n_jobs: int | None
+    first: Any, second: Any, same_class: bool, limit: PairLimit, n_jobs: int | None
 ) -> tuple[PairsFound, PairsFound]:
     """Return the pairs within the radius of a row of `first`, and of one of `second`.
 
@@ -147,7 +148,7 @@ def _scan(
     of_type = (
         _native.RadiusScanFloat32 if first.Z.dtype == np.float32 else _native.RadiusScanFloat64
     )
-    scan = of_type(rows, columns, limit.pairs)
+    scan = of_type(rows, columns, same_class, limit.pairs)
 
     def tiles(start: int, stop: int) -> tuple[Any, Any]:
         found = _native.Found()

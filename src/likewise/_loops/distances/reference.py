@@ -133,7 +133,7 @@ def radius_scan(
         return PairsFound.none()
     bounds(Z)
     rows = PackedRows(Z, labels, radius2)
-    return _scan(rows, rows, limit, 0, n_jobs)
+    return _scan(rows, rows, False, limit, 0, n_jobs)
 
 
 def pack_rows(
@@ -169,6 +169,7 @@ def scan_packed(
     first: Packed,
     second: Packed,
     *,
+    same_class: bool = False,
     max_pairs: int | None = None,
     n_jobs: int | None = None,
 ) -> tuple[PairsFound, PairsFound]:
@@ -179,6 +180,8 @@ def scan_packed(
     first, second : Packed
         From `pack_rows`, with the same frame. If they are the same object, pairs within it are
         found.
+    same_class : bool
+        Find pairs of equal labels instead of those of differing labels.
     max_pairs : int or None
         The search stops at more pairs than this.
     n_jobs : int or None
@@ -190,10 +193,10 @@ def scan_packed(
         `second`, which is their row, or none if both are the same.
     """
     limit = PairLimit(max_pairs, 2 * len(first.Z) * len(second.Z))
-    forward = _scan(first, second, limit, 0, n_jobs)
+    forward = _scan(first, second, same_class, limit, 0, n_jobs)
     if first is second:
         return forward, PairsFound.none()
-    return forward, _scan(second, first, limit, len(forward.rows), n_jobs)
+    return forward, _scan(second, first, same_class, limit, len(forward.rows), n_jobs)
 
 
 class PackedRows(NamedTuple):
@@ -204,14 +207,19 @@ class PackedRows(NamedTuple):
     radius2: FloatArray
 
 
-def _scan(first: Any, second: Any, limit: PairLimit, found: int, n_jobs: int | None) -> PairsFound:
+def _scan(
+    first: Any, second: Any, same_class: bool, limit: PairLimit, found: int, n_jobs: int | None
+) -> PairsFound:
     """Return the pairs within the radius of a row of `first`, after `found` others."""
 
     def block(start: int, stop: int) -> PairsFound:
         nonlocal found
         parts = [PairsFound.none()]
         for row in range(start, stop):
-            cols = np.flatnonzero(second.labels != first.labels[row])
+            allowed = (second.labels == first.labels[row]) == same_class
+            if first is second:
+                allowed[row] = False
+            cols = np.flatnonzero(allowed)
             sqdist = _sqdist(first.Z[row], second.Z[cols])
             near = sqdist < first.radius2[row]
             parts.append(PairsFound(np.full(near.sum(), row), cols[near], sqdist[near]))

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from likewise._numerics.centring import robust_centre
-from likewise._numerics.products import map_rows
 from likewise._numerics.spread import magnitudes
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.blocks import is_dask, is_read_in_blocks
@@ -17,16 +16,12 @@ from likewise._runtime.blocks.rows import BlockedRows
 from likewise._runtime.blocks.validation import check_blocked_labels
 from likewise.batch._scatter import group_sizes
 from likewise.batch.lmnn.blocked_search import BlockedImpostorSearch
+from likewise.batch.lmnn.blocked_targets import select_targets
 from likewise.batch.lmnn.near_rows import near_rows_together
 from likewise.batch.lmnn.preconditioning import centred_and_scaled, power_of_two
 from likewise.constraints import unit_sqdist
 from likewise.constraints._class_sizes import check_sizes
-from likewise.neighbors._blocks import (
-    nearest_of_class_in_block,
-    nearest_of_pairs,
-)
 from likewise.objectives.blocked import BlockedLargeMargin, BlockedPairs, MappedRows
-from likewise.objectives.blocked.pairs import LocalPairs
 
 _Block = tuple[Array, IndexArray]
 
@@ -121,24 +116,11 @@ class BlockedSupervision:
 
     def select_targets(self, Z: MappedRows) -> BlockedSelection:
         """Select the nearest rows of the same class, by a search for every pair of blocks."""
-        rows, engine = Z.rows, Z.engine
-        starts, handles = rows.starts.tolist(), []
-        for b, block in enumerate(rows.blocks):
-            options = (Z.map, self.n_neighbors, engine.n_jobs)
-            found = [
-                engine.submit(_nearest, block, other, c == b, starts[c], self.numbers[c], *options)
-                for c, other in enumerate(rows.blocks)
-            ]
-            chosen = engine.submit(_chosen, found, self.n_neighbors)
-            halo = [
-                engine.submit(_halo, other, chosen, starts[c])
-                for c, other in enumerate(rows.blocks)
-                if c != b
-            ]
-            handles.append(engine.submit(_with_targets, block, starts[b], chosen, halo))
-        targets = BlockedPairs(tuple(handles), True)
-        weights = np.broadcast_to(np.float64(1), len(rows))
-        return BlockedSelection(targets, weights, BlockedImpostorSearch(targets, self.margin, rows))
+        targets = select_targets(Z, self.numbers, self.n_neighbors)
+        weights = np.broadcast_to(np.float64(1), len(Z))
+        return BlockedSelection(
+            targets, weights, BlockedImpostorSearch(targets, self.margin, Z.rows)
+        )
 
 
 def learns_from_blocks(learner: Any, X: Any, anchor_weight: Any, targets: Any) -> bool:
@@ -184,57 +166,3 @@ def supervise_blocks(
 
 def _centred(centre: Array, scale: float, rows: Array, codes: IndexArray) -> _Block:
     return centred_and_scaled(rows, centre, scale), codes
-
-
-class _Candidates(NamedTuple):
-    """Candidates for targets: their numbers among the rows in blocks, and in the user's data."""
-
-    rows: IndexArray
-    numbers: IndexArray
-    given: IndexArray
-    sqdist: FloatArray
-
-
-def _nearest(
-    block: _Block,
-    other: _Block,
-    same_block: bool,
-    start: int,
-    numbers: IndexArray,
-    L: Array,
-    k: int,
-    n_jobs: int | None,
-) -> _Candidates:
-    """Return the nearest rows of the same class that another block has."""
-    Z = map_rows(block[0], L, n_jobs)
-    points = Z if same_block else map_rows(other[0], L, n_jobs)
-    rows, cols, sqdist = nearest_of_class_in_block(
-        Z, block[1], points, other[1], k, same_block=same_block, n_jobs=n_jobs
-    )
-    return _Candidates(rows, start + cols, numbers[cols], sqdist)
-
-
-def _chosen(found: list[_Candidates], k: int) -> tuple[IndexArray, IndexArray]:
-    """Return the targets of a block: its rows, ascending, and numbers among the rows in blocks."""
-    rows, numbers, given, sqdist = (np.concatenate(side) for side in zip(*found, strict=True))
-    nearest = nearest_of_pairs(rows, given, sqdist, k)
-    return rows[nearest], numbers[nearest]
-
-
-def _halo(
-    other: _Block, chosen: tuple[IndexArray, IndexArray], start: int
-) -> tuple[Array, IndexArray]:
-    """Return the rows of a block that the targets of another refer to, and their numbers."""
-    numbers = chosen[1] - start
-    used = np.zeros(len(other[0]), dtype=bool)
-    used[numbers[(numbers >= 0) & (numbers < len(used))]] = True
-    return other[0][used], start + np.flatnonzero(used)
-
-
-def _with_targets(
-    block: _Block,
-    start: int,
-    chosen: tuple[IndexArray, IndexArray],
-    halo: list[tuple[Array, IndexArray]],
-) -> LocalPairs:
-    return LocalPairs.of_targets(block[0], start, *chosen, halo)

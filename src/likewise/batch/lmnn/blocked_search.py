@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
 from likewise import _loops, neighbors
-from likewise._loops.distances.frames import SearchFrame, frame_of_mapped
+from likewise._loops.distances.frames import SearchFrame
 from likewise._loops.distances.types import PairsFound
 from likewise._numerics.products import map_rows
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
@@ -32,11 +33,6 @@ class BlockedImpostorSearch(ImpostorLimit):
     def __init__(self, targets: BlockedPairs, margin: float, rows: BlockedRows) -> None:
         super().__init__(len(rows))
         self.targets, self.margin = targets, margin
-        all_features = MappedRows(rows, np.eye(rows.n_features))
-        means, covariance, largest = all_features.moments(
-            np.arange(rows.n_features), all_features.map
-        )
-        self._moments = means, covariance, float(np.linalg.norm(largest))
 
     def __call__(
         self, Z: MappedRows, target_sqdist: BlockedSqdist, slack: float
@@ -45,7 +41,7 @@ class BlockedImpostorSearch(ImpostorLimit):
         rows, engine = Z.rows, Z.engine
         blocks, starts = rows.blocks, rows.starts.tolist()
         radius = (target_sqdist.factor, self.margin, slack)
-        options = (Z.map, frame_of_mapped(Z.map, len(rows), *self._moments), engine.n_jobs)
+        options = (Z.map, Z.search_frame(), engine.n_jobs)
         # Every block is prepared once, for all scans that it takes part in.
         packed = [
             engine.submit(_pack, block, local, sqdist, *radius, *options)
@@ -62,18 +58,18 @@ class BlockedImpostorSearch(ImpostorLimit):
                     continue
                 sides = (packed[b], block, starts[b], packed[c], blocks[c], starts[c])
                 both = engine.submit(_between, *sides, *limits)
-                found[b].append(engine.submit(_part, both, 0))
-                found[c].append(engine.submit(_part, both, 1))
+                found[b].append(engine.submit(itemgetter(0), both))
+                found[c].append(engine.submit(itemgetter(1), both))
         joined = [
             engine.submit(_with_impostors, local, parts)
             for local, parts in zip(self.targets.handles, found, strict=True)
         ]
-        n_found = sum(engine.gather([engine.submit(_part, both, 2) for both in joined]))
+        n_found = sum(engine.gather([engine.submit(itemgetter(2), both) for both in joined]))
         if self.max_pairs is not None and n_found > self.max_pairs:
             raise neighbors.TooManyPairs(self.max_pairs)
         self.accept(n_found)
-        pairs = BlockedPairs(tuple(engine.submit(_part, both, 0) for both in joined), False)
-        return pairs, BlockedSqdist(tuple(engine.submit(_part, both, 1) for both in joined))
+        pairs = BlockedPairs(tuple(engine.submit(itemgetter(0), both) for both in joined), False)
+        return pairs, BlockedSqdist(tuple(engine.submit(itemgetter(1), both) for both in joined))
 
 
 def _pack(
@@ -126,10 +122,6 @@ def _with_halo(pairs: PairsFound, X: Array, start: int) -> ImpostorsInBlock:
     return ImpostorsInBlock(
         pairs.rows, place[pairs.cols], pairs.sqdist, X[numbers], start + numbers
     )
-
-
-def _part(parts: tuple[Any, ...], place: int) -> Any:
-    return parts[place]
 
 
 def _with_impostors(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from likewise._loops.distances.frames import SearchFrame, frame_of_mapped
 from likewise._numerics.products import map_rows
 from likewise._runtime.arrays import Array, IndexArray
 from likewise._runtime.blocks.engines import Engine
@@ -23,10 +24,13 @@ class MappedRows:
     rows : BlockedRows
         X, centred; its groups are the classes.
     map : array of shape (n_columns, n_features)
+    cached_moments : list
+        The moments of X once they are known, shared by all maps of the same rows.
     """
 
     rows: BlockedRows
     map: Array
+    cached_moments: list[tuple[Array, Array, Array]] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -57,6 +61,16 @@ class MappedRows:
         products = self.rows.total(partial(_products, L, means, n_jobs)) / len(self)
         largest = np.max(self.rows.map(partial(_largest, L, n_jobs)), axis=0)
         return np.asarray(means), np.asarray(products), np.asarray(largest)
+
+    def search_frame(self) -> SearchFrame:
+        """Return the frame in which searches compare the mapped rows."""
+        if not self.cached_moments:
+            identity = np.eye(self.rows.n_features)
+            every = MappedRows(self.rows, identity)
+            self.cached_moments.append(every.moments(np.arange(len(identity)), identity))
+        means, covariance, largest = self.cached_moments[0]
+        norm = float(np.linalg.norm(largest))
+        return frame_of_mapped(self.map, len(self), means, covariance, norm)
 
 
 def _sums(L: Array, n_jobs: int | None, rows: Array, codes: IndexArray) -> Any:

@@ -99,19 +99,20 @@ void bind_rows_of_scan(nb::module_& m, const char* name) {
 
 template <typename T>
 likewise::RadiusScan<T>* make_scan(const HeldRows<T>& first, const HeldRows<T>& second,
-                                   int64_t limit) {
+                                   bool same_class, int64_t limit) {
     const auto &one = first.rows, &two = second.rows;
     require(one.d == two.d && one.panelled == two.panelled && one.screened == two.screened &&
                 one.stops == two.stops && first.instructions == second.instructions,
             "both sets of rows must be packed alike.");
-    return new likewise::RadiusScan<T>(one, two, limit, first.instructions);
+    return new likewise::RadiusScan<T>(one, two, same_class, limit, first.instructions);
 }
 
 template <typename T>
 void bind_scan(nb::module_& m, const char* name) {
     using Scan = likewise::RadiusScan<T>;
     nb::class_<Scan>(m, name)
-        .def(nb::new_(&make_scan<T>), "first"_a, "second"_a, "limit"_a, nb::keep_alive<0, 2>(),
+        .def(nb::new_(&make_scan<T>), "first"_a, "second"_a, "same_class"_a, "limit"_a,
+             nb::keep_alive<0, 2>(),
              nb::keep_alive<0, 3>())  // 1 is the class
         .def_prop_ro("found", &Scan::found)
         .def_prop_ro("dropped", &Scan::dropped)

@@ -68,14 +68,11 @@ class PackedRows {
 
     // First panel with a row of a class after that of the first row of panel p.
     int64_t first_panel_after(int64_t p) const {
-        return (std::upper_bound(group, group + n, group[p * kPanel]) - group) / kPanel;
+        return (std::upper_bound(group, group + n, first_group(p)) - group) / kPanel;
     }
 
-    // Whether all rows of panel p, and those of panel q of `other`, are of one class.
-    bool of_one_class(int64_t p, const PackedRows& other, int64_t q) const {
-        return group[p * kPanel] == last_group(p) && other.last_group(q) == last_group(p) &&
-               other.group[q * kPanel] == last_group(p);
-    }
+    int64_t first_group(int64_t p) const { return group[p * kPanel]; }
+    int64_t last_group(int64_t p) const { return group[std::min(n, (p + 1) * kPanel) - 1]; }
 
     // The rows of the user, and of each sorted position its row and class.
     const T* const Z;
@@ -94,8 +91,6 @@ class PackedRows {
     Aligned<float> rest, norms[kStops];
 
   private:
-    int64_t last_group(int64_t p) const { return group[std::min(n, (p + 1) * kPanel) - 1]; }
-
     // Row i of the panels; one direction of it follows another by kPanel.
     float* panel_row(int64_t i) const { return rows.get() + i / kPanel * kPanel * d + i % kPanel; }
 

@@ -82,9 +82,11 @@ class RadiusScan {
   public:
     // Both sets were packed alike: with the same centre, scale, axes, stops and instructions. They
     // are the same object for the pairs within it, of which each is tested once.
-    RadiusScan(const PackedRows<T>& first, const PackedRows<T>& second, int64_t limit,
-               const std::string& instructions)
-        : first_(first), second_(second), within_(&first == &second), limit_(limit),
+    // same_class: find pairs of one class instead of those of different classes.
+    RadiusScan(const PackedRows<T>& first, const PackedRows<T>& second, bool same_class,
+               int64_t limit, const std::string& instructions)
+        : first_(first), second_(second), within_(&first == &second), same_class_(same_class),
+          limit_(limit),
           tile_(tile_for(instructions)), screened_tile_(screened_tile_for(instructions)) {}
 
     const PackedRows<T>& first() const { return first_; }
@@ -93,7 +95,10 @@ class RadiusScan {
     int64_t dropped() const { return dropped_.load(); }  // pairs in tiles that were dropped early
 
     // First panel of columns that may make a pair with the first row of panel p.
-    int64_t first_column_panel(int64_t p) const { return within_ ? first_.first_panel_after(p) : 0; }
+    int64_t first_column_panel(int64_t p) const {
+        if (!within_) return 0;
+        return same_class_ ? p : first_.first_panel_after(p);
+    }
 
     // All pairs whose first row, in sorted order, is in panels begin..end, from tiles. Pairs within
     // the radius of a row of `first` go to `out`, those within the radius of one of `second` to
@@ -109,7 +114,7 @@ class RadiusScan {
         for (int64_t q = first.empty() ? second_.panels : first[0]; q < second_.panels; ++q) {
             if (found() > limit_) return;
             for (int64_t p = begin; p < end && first[p - begin] <= q; ++p) {
-                if (!within_ && first_.of_one_class(p, second_, q)) continue;
+                if (!may_have_pairs(p, q)) continue;
                 if (!first_.screened) needs(p * kPanel, kPanel, q, need);
                 for (int r0 = 0; r0 < kPanel; r0 += kTile) {
                     if (!near_tile(p, r0, q, need + r0, masks, &dropped)) continue;
@@ -152,6 +157,14 @@ class RadiusScan {
     }
 
   private:
+    // Whether classes allow pairs of a row of panel p and a row of panel q.
+    bool may_have_pairs(int64_t p, int64_t q) const {
+        const int64_t first = first_.first_group(p), last = first_.last_group(p);
+        const int64_t other_first = second_.first_group(q), other_last = second_.last_group(q);
+        if (same_class_) return first <= other_last && other_first <= last;
+        return first != other_last || last != other_first;
+    }
+
     // The tile of rows r0.. of panel p against panel q; see tiles.hpp and screened_tiles.hpp.
     bool near_tile(int64_t p, int r0, int64_t q, const float* need, uint64_t* masks,
                    int64_t* dropped) const {
@@ -193,7 +206,8 @@ class RadiusScan {
 
     void add(int64_t i, int64_t j, Candidates& near, Found& out, Found& reverse) {
         const int64_t row = first_.group[i], column = second_.group[j];
-        if (within_ ? row >= column : row == column) return;  // one class, or tested already
+        if ((row == column) != same_class_) return;
+        if (within_ && i >= j) return;  // tested from the other side, or the same row
         near.rows[near.n] = first_.order[i];
         near.cols[near.n] = second_.order[j];
         if (++near.n == Candidates::kMost) measure(near, out, reverse);
@@ -219,7 +233,7 @@ class RadiusScan {
     }
 
     const PackedRows<T>&first_, &second_;
-    const bool within_;
+    const bool within_, same_class_;
     const int64_t limit_;
     const Tile tile_;
     const Screened screened_tile_;

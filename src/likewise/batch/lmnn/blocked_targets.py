@@ -1,0 +1,154 @@
+"""Target neighbours among rows in blocks: those of the own block bound a search of the others."""
+
+from __future__ import annotations
+
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from likewise import _loops, neighbors
+from likewise._loops.distances.frames import SearchFrame
+from likewise._numerics.products import map_rows
+from likewise._runtime.arrays import Array, FloatArray, IndexArray
+from likewise.neighbors._blocks import nearest_of_class_in_block, nearest_of_pairs
+from likewise.objectives.blocked import BlockedPairs, MappedRows
+from likewise.objectives.blocked.pairs import LocalPairs
+
+_MAX_CANDIDATES = 32  # per row and pair of blocks, beyond which the nearest are searched at once
+
+_Block = tuple[Array, IndexArray]
+
+
+def select_targets(Z: MappedRows, numbers: list[Any], k: int) -> BlockedPairs:
+    """Return the k nearest rows of the same class of every row, exactly.
+
+    A row of another block can be a target only if it is as near as the k-th of the own block: a
+    radius search finds these.
+
+    Parameters
+    ----------
+    Z : MappedRows
+    numbers : list of handles
+        The numbers of the rows of each block in the user's data, ascending: of rows at equal
+        distances those of least number are targets, as in memory.
+    k : int
+        In smaller classes all other rows are targets.
+    """
+    engine, blocks, starts = Z.engine, Z.rows.blocks, Z.rows.starts.tolist()
+    options = (Z.map, Z.search_frame(), k, engine.n_jobs)
+    inside = [
+        engine.submit(_inside, block, start, given, *options)
+        for block, start, given in zip(blocks, starts, numbers, strict=True)
+    ]
+    packed = [engine.submit(itemgetter(0), both) for both in inside]
+    found = [[engine.submit(itemgetter(1), both)] for both in inside]
+    for b in range(len(blocks)):
+        for c in range(b + 1, len(blocks)):
+            sides = (packed[b], starts[b], numbers[b], packed[c], starts[c], numbers[c])
+            both = engine.submit(_between, *sides, k, engine.n_jobs)
+            found[b].append(engine.submit(itemgetter(0), both))
+            found[c].append(engine.submit(itemgetter(1), both))
+    handles = []
+    for b, block in enumerate(blocks):
+        chosen = engine.submit(_chosen, found[b], k)
+        halo = [
+            engine.submit(_halo, other, chosen, starts[c])
+            for c, other in enumerate(blocks)
+            if c != b
+        ]
+        handles.append(engine.submit(_with_targets, block, starts[b], chosen, halo))
+    return BlockedPairs(tuple(handles), True)
+
+
+class _Candidates(NamedTuple):
+    """Candidates for targets: their numbers among the rows in blocks, and in the user's data."""
+
+    rows: IndexArray
+    numbers: IndexArray
+    given: IndexArray
+    sqdist: FloatArray
+
+
+def _inside(
+    block: _Block,
+    start: int,
+    given: IndexArray,
+    L: Array,
+    frame: SearchFrame,
+    k: int,
+    n_jobs: int | None,
+) -> tuple[Any, _Candidates]:
+    """Return a block for scans as far as the k-th of its own rows, and these."""
+    X, codes = block
+    Z = map_rows(X, L, n_jobs)
+    rows, cols, sqdist = nearest_of_class_in_block(
+        Z, codes, Z, codes, k, same_block=True, n_jobs=n_jobs
+    )
+    radius2 = np.zeros(len(Z))
+    np.maximum.at(radius2, rows, sqdist)
+    radius2 = np.nextafter(radius2, np.inf)  # rows at the same distance are found as well
+    radius2[np.bincount(rows, minlength=len(Z)) < k] = np.inf
+    packed = _loops.pack_rows(Z, codes, radius2, frame, n_jobs=n_jobs)
+    return packed, _Candidates(rows, start + cols, given[cols], sqdist)
+
+
+def _between(
+    first: Any,
+    start: int,
+    given: IndexArray,
+    second: Any,
+    other_start: int,
+    other_given: IndexArray,
+    k: int,
+    n_jobs: int | None,
+) -> tuple[_Candidates, _Candidates]:
+    """Return candidates for the rows of each of two blocks in the other."""
+    sides = (first, second), (second, first)
+    try:
+        found: Any = _loops.scan_packed(
+            first,
+            second,
+            same_class=True,
+            max_pairs=_MAX_CANDIDATES * (len(first.Z) + len(second.Z)),
+            n_jobs=n_jobs,
+        )
+    except neighbors.TooManyPairs:  # of equal rows, or where classes have few rows in a block
+        found = (
+            nearest_of_class_in_block(
+                one.Z, one.labels, two.Z, two.labels, k, same_block=False, n_jobs=n_jobs
+            )
+            for one, two in sides
+        )
+    starts = ((other_start, other_given), (start, given))
+    forward, backward = (
+        _Candidates(rows, begin + cols, numbers[cols], sqdist)
+        for (rows, cols, sqdist), (begin, numbers) in zip(found, starts, strict=True)
+    )
+    return forward, backward
+
+
+def _chosen(found: list[_Candidates], k: int) -> tuple[IndexArray, IndexArray]:
+    """Return the targets of a block: its rows, ascending, and numbers among the rows in blocks."""
+    rows, numbers, given, sqdist = (np.concatenate(side) for side in zip(*found, strict=True))
+    nearest = nearest_of_pairs(rows, given, sqdist, k)
+    return rows[nearest], numbers[nearest]
+
+
+def _halo(
+    other: _Block, chosen: tuple[IndexArray, IndexArray], start: int
+) -> tuple[Array, IndexArray]:
+    """Return the rows of a block that the targets of another refer to, and their numbers."""
+    numbers = chosen[1] - start
+    used = np.zeros(len(other[0]), dtype=bool)
+    used[numbers[(numbers >= 0) & (numbers < len(used))]] = True
+    return other[0][used], start + np.flatnonzero(used)
+
+
+def _with_targets(
+    block: _Block,
+    start: int,
+    chosen: tuple[IndexArray, IndexArray],
+    halo: list[tuple[Array, IndexArray]],
+) -> LocalPairs:
+    return LocalPairs.of_targets(block[0], start, *chosen, halo)
