@@ -118,6 +118,8 @@ def test_proposals_in_single_precision(points, k, spare):
         patch.setattr(_nearest, "_GROUPS_PER_PROPOSED", 1)
         patch.setattr(_nearest, "_MIN_GROUP_SIZE", 1)
         patch.setattr(_nearest, "_MAX_NORM_RATIO", 1e300)
+        patch.setattr(_nearest, "_SCORED_ROWS", 20)
+        patch.setattr(_nearest, "_SCORED_POINTS", 25)
         patch.setattr(_nearest, "_SPARE", spare)
         patch.setattr(_nearest._Search, "propose_in_single_precision", counted)
         found = (

@@ -1,10 +1,12 @@
 """The k nearest or farthest points."""
 
+import threading
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from likewise import _loops
-from likewise._runtime.arrays import FloatArray, IndexArray
+from likewise._runtime.arrays import BoolArray, FloatArray, FloatingArray, IndexArray
 from likewise._runtime.tensors import is_tensor
 from likewise._runtime.threads import count_threads, openmp_threads, run_blocks
 from likewise.neighbors._arguments import Algorithm, as_finite_matrix, use_tree
@@ -19,9 +21,9 @@ _COMPARED_ROWS = 4096
 _FEW_DISTANCES = 1 << 20
 _TREE_ROWS = 1024
 _BLOCK_VALUES = 1 << 20
-# Scores in a block: few enough to stay in the cache, but of rows enough for a product.
-_BLOCK_SCORES = 1 << 18
-_MIN_SCORED_ROWS = 32
+# A tile of scores: few enough to stay in the cache, but enough of both for a product (measured).
+_SCORED_ROWS = 128
+_SCORED_POINTS = 1 << 13
 # Points are divided into groups, several for every proposed one, of several points each.
 _MIN_GROUPS = 256
 _GROUPS_PER_PROPOSED = 16
@@ -220,8 +222,9 @@ class _Search:
         """Propose nearest points from products in float32, with the bound of their error.
 
         The score of point b for query a is ⟨a, b⟩ − ‖b‖²/2, one product of rows with one more
-        feature. The best scores of groups of points are those of as many points, so the w-th
-        best of them is at most the w-th best of all, and few scores reach it.
+        feature, for a tile of points at a time. The best scores of disjoint groups of the points
+        so far are those of as many points, so the w-th best of them is at most the w-th best of
+        all, and few scores of the tile reach it.
 
         With u = 2^-24 and g(k) = ku/(1 − ku), rounding the rows and ‖b‖²/2 changes a score by at
         most (2u + u²)‖a‖‖b‖ + u‖b‖²/2, and the sum of d + 1 products by g(d + 2)(‖a‖‖b‖ + ‖b‖²/2):
@@ -237,25 +240,37 @@ class _Search:
         k = (d + 8) * 2.0**-24
         norms = self.query_norms + 2 * self.point_norms.max()
         error = k / (1 - k) * norms + d * 2.0**-100  # underflow
+        columns = min(len(points), max(1, _SCORED_POINTS // groups) * groups)
+        buffers = _ScoreBuffers(columns, groups)
 
         def block(start: int, stop: int) -> None:
-            queries = np.ones((stop - start, d + 1), dtype=np.float32)
+            n = stop - start
+            queries = np.ones((n, d + 1), dtype=np.float32)
             queries[:, :d] = self.centred_queries[start:stop]
-            score = queries @ points.T
-            best = score.reshape(stop - start, -1, groups).max(axis=1)
-            least = np.partition(best, groups - width, axis=1)[:, groups - width]
-            near = np.flatnonzero(score >= least[:, None])
-            row, column = np.divmod(near, len(points))
-            value = score.ravel()[near]
+            best, best_in_tile = buffers.best[:n], buffers.best_in_tile[:n]
+            best.fill(-np.inf)
+            found = []
+            for first in range(0, len(points), columns):
+                tile = points[first : first + columns]
+                score, near = buffers.tile(n, len(tile))
+                np.matmul(queries, tile.T, out=score)
+                np.maximum.reduce(score.reshape(n, -1, groups), axis=1, out=best_in_tile)
+                np.maximum(best, best_in_tile, out=best)
+                # Which groups are joined with which of the next tile does not matter.
+                best.partition(groups - width, axis=1)
+                np.greater_equal(score, best[:, groups - width, None], out=near)
+                place = np.flatnonzero(near)
+                local, column = np.divmod(place, len(tile))
+                found.append((local, first + column, score.ravel()[place]))
+            row, column, value = (np.concatenate(part) for part in zip(*found, strict=True))
             ranked = np.lexsort((-value, row))
-            first = np.searchsorted(row, np.arange(stop - start))
-            chosen = ranked[first[:, None] + np.arange(width)]
+            start_of_row = np.searchsorted(row[ranked], np.arange(n))
+            chosen = ranked[start_of_row[:, None] + np.arange(width)]
             index[start:stop] = column[chosen]
             last = value[chosen[:, -1]].astype(np.float64)
             left_out[start:stop] = self.query_norms[start:stop] - 2 * last - error[start:stop]
 
-        rows = max(_MIN_SCORED_ROWS, _BLOCK_SCORES // len(points))
-        run_blocks(block, len(index), rows, self.n_jobs)
+        run_blocks(block, len(index), _SCORED_ROWS, self.n_jobs)
         return index, left_out
 
     def _n_groups(self) -> int:
@@ -328,3 +343,17 @@ class _Search:
 
     def _block_rows(self) -> int:
         return max(1, _BLOCK_VALUES // len(self.points))
+
+
+class _ScoreBuffers(threading.local):
+    """Arrays of a thread for a tile of scores: fresh memory for each takes up to as long as it."""
+
+    def __init__(self, columns: int, groups: int) -> None:
+        self._score = np.empty(_SCORED_ROWS * columns, dtype=np.float32)
+        self._near = np.empty(_SCORED_ROWS * columns, dtype=np.bool_)
+        self.best, self.best_in_tile = np.empty((2, _SCORED_ROWS, groups), dtype=np.float32)
+
+    def tile(self, n_rows: int, n_columns: int) -> tuple[FloatingArray, BoolArray]:
+        """Return the scores of a tile, and which of them are near the best."""
+        shape, size = (n_rows, n_columns), n_rows * n_columns
+        return self._score[:size].reshape(shape), self._near[:size].reshape(shape)
