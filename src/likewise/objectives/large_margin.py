@@ -8,6 +8,7 @@ squared distances only, so the distances of one group may come from several metr
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -64,6 +65,19 @@ class GroupedPairs:
     def groups(self) -> IndexArray:
         """The group of each pair."""
         return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
+
+    def incidence(self, n_rows: int) -> Any:
+        """Return the pairs of each row: once for all evaluations with them."""
+        if n_rows not in self._incidences:
+            self._incidences[n_rows] = _loops.incidence(self.rows, self.cols, n_rows)
+        return self._incidences[n_rows]
+
+    @cached_property
+    def _incidences(self) -> dict[int, Any]:
+        return {}
+
+    def __reduce__(self) -> tuple[type[GroupedPairs], tuple[IndexArray, IndexArray, IndexArray]]:
+        return GroupedPairs, (self.rows, self.cols, self.indptr)  # an incidence stays where it is
 
     def select(self, mask: BoolArray) -> GroupedPairs:
         """Return the pairs in `mask`, in the same groups."""
@@ -203,14 +217,12 @@ class LargeMargin:
 
     def laplacian_product(self, Z: Array, loss: PairLoss) -> Array:
         """Return ``ΛZ``, half the gradient in Z; Λ is the graph Laplacian of the derivatives."""
-        targets, impostors = np.flatnonzero(loss.targets), np.flatnonzero(loss.impostors)
-        return _loops.laplacian_apply(
-            Z,
-            np.concatenate([self.targets.rows[targets], self.impostors.rows[impostors]]),
-            np.concatenate([self.targets.cols[targets], self.impostors.cols[impostors]]),
-            np.concatenate([loss.targets[targets], loss.impostors[impostors]]),
-            n_jobs=self.n_jobs,
-        )
+        n = len(Z)
+        parts = [
+            (self.targets.incidence(n), loss.targets),
+            (self.impostors.incidence(n), loss.impostors),
+        ]
+        return _loops.laplacian_product(Z, parts, n_jobs=self.n_jobs)
 
     def lower_bound(self, penalty: QuadraticPenalty | None = None) -> LowerBound:
         """Return the function that bounds this objective, plus a `penalty`, over all metrics."""

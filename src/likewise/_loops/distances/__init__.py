@@ -3,8 +3,20 @@
 from likewise._loops.backend import BACKEND
 
 if BACKEND == "native":
-    from likewise._loops.distances.compiled import laplacian_apply, pair_sqdist, radius_scan
+    from likewise._loops.distances.compiled import (
+        incidence,
+        laplacian_apply,
+        laplacian_product,
+        pair_sqdist,
+        radius_scan,
+    )
 else:
-    from likewise._loops.distances.reference import laplacian_apply, pair_sqdist, radius_scan
+    from likewise._loops.distances.reference import (
+        incidence,
+        laplacian_apply,
+        laplacian_product,
+        pair_sqdist,
+        radius_scan,
+    )
 
-__all__ = ["laplacian_apply", "pair_sqdist", "radius_scan"]
+__all__ = ["incidence", "laplacian_apply", "laplacian_product", "pair_sqdist", "radius_scan"]
