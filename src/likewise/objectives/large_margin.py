@@ -197,18 +197,21 @@ class LargeMargin:
             self.targets.indptr,
             impostors,
             self.impostors.indptr,
+            self.weights,
+            pull,
+            self.push,
             self.margin,
             self.smoothing,
             n_jobs=self.n_jobs,
         )
-        target_weights = np.repeat(self.weights, np.diff(self.targets.indptr))
-        impostor_weights = np.repeat(self.weights, np.diff(self.impostors.indptr))
-        value = pull * float(target_weights @ targets) + self.push * float(self.weights @ hinges)
-        return PairLoss(
-            value,
-            target_weights * (pull + self.push * target_derivatives),
-            impostor_weights * (-self.push * impostor_derivatives),
-        )
+        pulled = float(self._target_weights @ targets) if pull else 0.0
+        value = pull * pulled + self.push * float(self.weights @ hinges)
+        return PairLoss(value, target_derivatives, impostor_derivatives)
+
+    @cached_property
+    def _target_weights(self) -> FloatArray:
+        """The weight of the group of each target pair."""
+        return np.repeat(self.weights, np.diff(self.targets.indptr))
 
     def lagrangian(self, loss: PairLoss, targets: FloatArray, impostors: FloatArray) -> float:
         """Return ``margin Σλ + ⟨P + Q, M⟩`` for the derivatives λ of the hinges."""
@@ -230,7 +233,7 @@ class LargeMargin:
 
     def pull_gradient(self) -> Array:
         """Return the gradient of the pull with respect to M, which is the same for every M."""
-        targets = np.repeat(self.weights, np.diff(self.targets.indptr)) * (1 - self.push)
+        targets = self._target_weights * (1 - self.push)
         return self.gradient_in_matrix(PairLoss(0.0, targets, np.zeros(len(self.impostors))))
 
     def gradient_in_matrix(self, loss: PairLoss) -> Array:
