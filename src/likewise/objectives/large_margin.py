@@ -19,11 +19,13 @@ from likewise import _loops
 from likewise._numerics.products import gradient_in_components, map_rows
 from likewise._numerics.spread import standard_deviations
 from likewise._runtime.arrays import Array, BoolArray, FloatArray, IndexArray
+from likewise._runtime.threads import run_blocks
 
 # Eigenvalues of the pull below this share of the largest, times their number, count as 0.
 _RANK_TOLERANCE = 1e-12
 # Squared distances in the null space of the pull below this share of the mean ‖x‖² count as 0.
 _NULL_SPACE_TOLERANCE = 1e-10
+_SQUARED_ROWS = 1024  # squared in double precision at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +177,12 @@ class LargeMargin:
 
     def mean_square(self) -> float:
         """Return the mean of ‖x‖² over the rows of X."""
-        return float(np.square(self.X, dtype=np.float64).sum() / max(1, len(self.X)))
+
+        def block(start: int, stop: int) -> float:
+            return float(np.square(self.X[start:stop], dtype=np.float64).sum())
+
+        sums = run_blocks(block, len(self.X), _SQUARED_ROWS, self.n_jobs)
+        return sum(sums) / max(1, len(self.X))
 
     def standard_deviations(self) -> Array:
         """Return those of the features, 0 where they are within the rounding error."""

@@ -10,6 +10,7 @@ import likewise._loops._native as _native
 from likewise._loops.distances.types import (
     PairLimit,
     bounds,
+    check_pair_arrays,
     check_pairs,
     check_points,
     check_rows,
@@ -55,14 +56,18 @@ def pair_sqdist(
 ) -> FloatArray:
     """See `likewise._loops.distances.reference.pair_sqdist`."""
     points = check_points(Z, points)
-    check_pairs(rows, cols, len(Z), len(points))
+    check_pair_arrays(rows, cols)
     out = np.empty(len(rows))
 
     def block(start: int, stop: int) -> None:
         part = slice(start, stop)
         _native.pair_sqdist(Z, points, rows[part], cols[part], out[part])
 
-    run_blocks(block, len(rows), _PAIR_BLOCK, n_jobs)
+    try:
+        run_blocks(block, len(rows), _PAIR_BLOCK, n_jobs)
+    except IndexError:  # found by all threads; this says what and where
+        check_pairs(rows, cols, len(Z), len(points))
+        raise
     return out
 
 
