@@ -17,6 +17,8 @@ void bind_pairs(nb::module_& m);
 void bind_classifiers(nb::module_& m);
 
 NB_MODULE(_native, m) {
+    // What a process still holds when it ends, such as pairs in the memory of Dask, is no leak.
+    nb::set_leak_warnings(false);
     m.def("choose_instructions", &likewise::choose_instructions, "instructions"_a);
     bind_distances(m);
     bind_group_hinges(m);
