@@ -23,7 +23,8 @@ def group_case(n_groups, most, kind="random"):
         np.round(rng.exponential(2, start[-1]), 1 if kind == "tied" else 9)
         for start in (near_start, far_start)
     )
-    return near, near_start, far, far_start, 1.0, 0.0 if kind == "kink" else 0.3
+    shape = 1.0, 0.0 if kind == "kink" else 0.3
+    return near, near_start, far, far_start, rng.exponential(size=n_groups), 0.4, 0.6, *shape
 
 
 def assert_same(found, expected):
@@ -60,7 +61,7 @@ def test_same_bits_for_any_number_of_threads():
 @pytest.mark.parametrize("loss", [Hinge(), SmoothedHinge(0.4)], ids=str)
 def test_group_hinges_are_the_losses_of_every_triplet(loss):
     smoothing = getattr(loss, "smoothing", 0.0)
-    near, near_start, far, far_start, margin, _ = group_case(40, 3)
+    near, near_start, far, far_start, weights, pull, push, margin, _ = group_case(40, 3)
     value, near_derivative, far_derivative = np.zeros(40), np.zeros(len(near)), np.zeros(len(far))
     for group in range(40):
         for j in range(near_start[group], near_start[group + 1]):
@@ -70,22 +71,29 @@ def test_group_hinges_are_the_losses_of_every_triplet(loss):
                 near_derivative[j] += loss.derivative(violation)
                 far_derivative[k] += loss.derivative(violation)
     assert value.any()
-    found = reference.group_hinges(near, near_start, far, far_start, margin, smoothing)
-    assert_same(found, (value, near_derivative, far_derivative))
+    near_weights, far_weights = (
+        np.repeat(weights, np.diff(start)) for start in (near_start, far_start)
+    )
+    near_derivative = near_weights * (pull + push * near_derivative)
+    far_derivative *= -push * far_weights
+    args = near, near_start, far, far_start, weights, pull, push, margin, smoothing
+    assert_same(reference.group_hinges(*args), (value, near_derivative, far_derivative))
 
 
 def test_bad_groups_raise():
     near, far = np.zeros(2), np.zeros(4)
 
-    def hinges(near_start=(0, 2), far_start=(0, 4), margin=1.0, smoothing=0.0):
+    def hinges(near_start=(0, 2), far_start=(0, 4), weights=(1.0,), margin=1.0, smoothing=0.0):
         starts = (np.array(start, dtype=np.int64) for start in (near_start, far_start))
         near_start, far_start = starts
-        return _loops.group_hinges(near, near_start, far, far_start, margin, smoothing)
+        args = near, near_start, far, far_start, np.array(weights), 0.5, 0.5
+        return _loops.group_hinges(*args, margin, smoothing)
 
     for words, call in [
         ("near_start must rise from 0 to 2", lambda: hinges(near_start=(0, 3))),
         ("far_start must rise from 0 to 4", lambda: hinges(far_start=(0, 5, 4))),
         ("must have the same length", lambda: hinges(far_start=(0, 1, 4))),
+        ("weights must hold 1 values, one per group", lambda: hinges(weights=(1.0, 2.0))),
         ("smoothing at least 0", lambda: hinges(smoothing=-1.0)),
     ]:
         with pytest.raises(ValueError, match=words):
@@ -96,9 +104,12 @@ def test_bad_groups_raise():
 def test_native_groups_check_for_themselves():
     out, bounds = np.zeros(2), np.array([0, 2])
 
-    def hinges(near_start=bounds, far_start=bounds, value=out[:1], derivative=out, end=1):
+    def hinges(
+        near_start=bounds, far_start=bounds, weights=out[:1], value=out[:1], derivative=out, end=1
+    ):
+        pairs = out, near_start, out, far_start
         return _native.group_hinges(
-            out, near_start, out, far_start, 1.0, 0.0, 0, end, value, derivative, out
+            *pairs, weights, 0.5, 0.5, 1.0, 0.0, 0, end, value, derivative, out
         )
 
     hinges()
@@ -108,6 +119,7 @@ def test_native_groups_check_for_themselves():
         (IndexError, lambda: hinges(end=2)),
         (ValueError, lambda: hinges(near_start=bounds[:0])),
         (ValueError, lambda: hinges(near_start=np.array([0, 1, 2]))),
+        (ValueError, lambda: hinges(weights=out)),
         (ValueError, lambda: hinges(value=out)),
         (ValueError, lambda: hinges(derivative=out[:1])),
     ]:

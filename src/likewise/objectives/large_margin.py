@@ -8,6 +8,7 @@ squared distances only, so the distances of one group may come from several metr
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -18,11 +19,13 @@ from likewise import _loops
 from likewise._numerics.products import gradient_in_components, map_rows
 from likewise._numerics.spread import standard_deviations
 from likewise._runtime.arrays import Array, BoolArray, FloatArray, IndexArray
+from likewise._runtime.threads import run_blocks
 
 # Eigenvalues of the pull below this share of the largest, times their number, count as 0.
 _RANK_TOLERANCE = 1e-12
 # Squared distances in the null space of the pull below this share of the mean ‖x‖² count as 0.
 _NULL_SPACE_TOLERANCE = 1e-10
+_SQUARED_ROWS = 1024  # squared in double precision at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +67,19 @@ class GroupedPairs:
     def groups(self) -> IndexArray:
         """The group of each pair."""
         return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
+
+    def incidence(self, n_rows: int) -> Any:
+        """Return the pairs of each row: once for all evaluations with them."""
+        if n_rows not in self._incidences:
+            self._incidences[n_rows] = _loops.incidence(self.rows, self.cols, n_rows)
+        return self._incidences[n_rows]
+
+    @cached_property
+    def _incidences(self) -> dict[int, Any]:
+        return {}
+
+    def __reduce__(self) -> tuple[type[GroupedPairs], tuple[IndexArray, IndexArray, IndexArray]]:
+        return GroupedPairs, (self.rows, self.cols, self.indptr)  # an incidence stays where it is
 
     def select(self, mask: BoolArray) -> GroupedPairs:
         """Return the pairs in `mask`, in the same groups."""
@@ -161,7 +177,12 @@ class LargeMargin:
 
     def mean_square(self) -> float:
         """Return the mean of ‖x‖² over the rows of X."""
-        return float(np.square(self.X, dtype=np.float64).sum() / max(1, len(self.X)))
+
+        def block(start: int, stop: int) -> float:
+            return float(np.square(self.X[start:stop], dtype=np.float64).sum())
+
+        sums = run_blocks(block, len(self.X), _SQUARED_ROWS, self.n_jobs)
+        return sum(sums) / max(1, len(self.X))
 
     def standard_deviations(self) -> Array:
         """Return those of the features, 0 where they are within the rounding error."""
@@ -183,18 +204,21 @@ class LargeMargin:
             self.targets.indptr,
             impostors,
             self.impostors.indptr,
+            self.weights,
+            pull,
+            self.push,
             self.margin,
             self.smoothing,
             n_jobs=self.n_jobs,
         )
-        target_weights = np.repeat(self.weights, np.diff(self.targets.indptr))
-        impostor_weights = np.repeat(self.weights, np.diff(self.impostors.indptr))
-        value = pull * float(target_weights @ targets) + self.push * float(self.weights @ hinges)
-        return PairLoss(
-            value,
-            target_weights * (pull + self.push * target_derivatives),
-            impostor_weights * (-self.push * impostor_derivatives),
-        )
+        pulled = float(self._target_weights @ targets) if pull else 0.0
+        value = pull * pulled + self.push * float(self.weights @ hinges)
+        return PairLoss(value, target_derivatives, impostor_derivatives)
+
+    @cached_property
+    def _target_weights(self) -> FloatArray:
+        """The weight of the group of each target pair."""
+        return np.repeat(self.weights, np.diff(self.targets.indptr))
 
     def lagrangian(self, loss: PairLoss, targets: FloatArray, impostors: FloatArray) -> float:
         """Return ``margin Σλ + ⟨P + Q, M⟩`` for the derivatives λ of the hinges."""
@@ -203,14 +227,12 @@ class LargeMargin:
 
     def laplacian_product(self, Z: Array, loss: PairLoss) -> Array:
         """Return ``ΛZ``, half the gradient in Z; Λ is the graph Laplacian of the derivatives."""
-        targets, impostors = np.flatnonzero(loss.targets), np.flatnonzero(loss.impostors)
-        return _loops.laplacian_apply(
-            Z,
-            np.concatenate([self.targets.rows[targets], self.impostors.rows[impostors]]),
-            np.concatenate([self.targets.cols[targets], self.impostors.cols[impostors]]),
-            np.concatenate([loss.targets[targets], loss.impostors[impostors]]),
-            n_jobs=self.n_jobs,
-        )
+        n = len(Z)
+        parts = [
+            (self.targets.incidence(n), loss.targets),
+            (self.impostors.incidence(n), loss.impostors),
+        ]
+        return _loops.laplacian_product(Z, parts, n_jobs=self.n_jobs)
 
     def lower_bound(self, penalty: QuadraticPenalty | None = None) -> LowerBound:
         """Return the function that bounds this objective, plus a `penalty`, over all metrics."""
@@ -218,7 +240,7 @@ class LargeMargin:
 
     def pull_gradient(self) -> Array:
         """Return the gradient of the pull with respect to M, which is the same for every M."""
-        targets = np.repeat(self.weights, np.diff(self.targets.indptr)) * (1 - self.push)
+        targets = self._target_weights * (1 - self.push)
         return self.gradient_in_matrix(PairLoss(0.0, targets, np.zeros(len(self.impostors))))
 
     def gradient_in_matrix(self, loss: PairLoss) -> Array:

@@ -4,7 +4,9 @@ from likewise._loops.backend import BACKEND
 
 if BACKEND == "native":
     from likewise._loops.distances.compiled import (
+        incidence,
         laplacian_apply,
+        laplacian_product,
         pack_rows,
         pair_sqdist,
         radius_scan,
@@ -12,11 +14,21 @@ if BACKEND == "native":
     )
 else:
     from likewise._loops.distances.reference import (
+        incidence,
         laplacian_apply,
+        laplacian_product,
         pack_rows,
         pair_sqdist,
         radius_scan,
         scan_packed,
     )
 
-__all__ = ["laplacian_apply", "pack_rows", "pair_sqdist", "radius_scan", "scan_packed"]
+__all__ = [
+    "incidence",
+    "laplacian_apply",
+    "laplacian_product",
+    "pack_rows",
+    "pair_sqdist",
+    "radius_scan",
+    "scan_packed",
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +15,7 @@ from likewise._loops.distances.types import (
     PairLimit,
     PairsFound,
     bounds,
+    check_pair_arrays,
     check_pairs,
     check_points,
     check_rows,
@@ -53,14 +55,18 @@ def pair_sqdist(
 ) -> FloatArray:
     """See `likewise._loops.distances.reference.pair_sqdist`."""
     points = check_points(Z, points)
-    check_pairs(rows, cols, len(Z), len(points))
+    check_pair_arrays(rows, cols)
     out = np.empty(len(rows))
 
     def block(start: int, stop: int) -> None:
         part = slice(start, stop)
         _native.pair_sqdist(Z, points, rows[part], cols[part], out[part])
 
-    run_blocks(block, len(rows), _PAIR_BLOCK, n_jobs)
+    try:
+        run_blocks(block, len(rows), _PAIR_BLOCK, n_jobs)
+    except IndexError:  # found by all threads; this says what and where
+        check_pairs(rows, cols, len(Z), len(points))
+        raise
     return out
 
 
@@ -74,17 +80,33 @@ def laplacian_apply(
 ) -> FloatingArray:
     """See `likewise._loops.distances.reference.laplacian_apply`."""
     check_rows("Z", Z)
-    check_pairs(rows, cols, len(Z), len(Z))
-    check_weights(weights, len(rows))
+    parts = [(incidence(rows, cols, len(Z)), weights)]
+    return laplacian_product(Z, parts, n_jobs=n_jobs)
+
+
+def incidence(rows: IndexArray, cols: IndexArray, n_rows: int) -> Any:
+    """See `likewise._loops.distances.reference.incidence`."""
+    check_pairs(rows, cols, n_rows, n_rows)
     if len(rows) > _MANY_PAIRS:  # for few pairs the check would cost more than the product
-        require_memory(24.0 * len(rows), f"The Laplacian of {len(rows)} pairs")
-    pairs = _native.Adjacency(rows, cols, weights, len(Z))
+        require_memory(16.0 * len(rows), f"The Laplacian of {len(rows)} pairs")
+    return _native.Incidence(rows, cols, n_rows)
+
+
+def laplacian_product(
+    Z: FloatingArray, parts: Sequence[tuple[Any, FloatArray]], *, n_jobs: int | None = None
+) -> FloatingArray:
+    """See `likewise._loops.distances.reference.laplacian_product`."""
+    check_rows("Z", Z)
+    for pairs, weights in parts:
+        check_weights(weights, pairs.n_pairs)
+    lists, of_lists = [pairs for pairs, _ in parts], [weights for _, weights in parts]
+    n_pairs = sum(len(weights) for weights in of_lists)
     out = np.empty_like(Z)
     run_blocks(
-        lambda start, stop: _native.laplacian_rows(Z, pairs, start, stop, out),
+        lambda start, stop: _native.laplacian_rows(Z, lists, of_lists, start, stop, out),
         len(Z),
         # About a million products per block, so that a block is worth a thread.
-        max(_ROW_BLOCK, _BLOCK_PRODUCTS * len(Z) // max(1, 2 * len(rows) * Z.shape[1])),
+        max(_ROW_BLOCK, _BLOCK_PRODUCTS * len(Z) // max(1, 2 * n_pairs * Z.shape[1])),
         n_jobs,
     )
     return out

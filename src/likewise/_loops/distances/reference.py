@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -84,10 +85,37 @@ def laplacian_apply(
     array of shape (n, d), of Z's type; summed in float64
     """
     check_rows("Z", Z)
-    check_pairs(rows, cols, len(Z), len(Z))
-    check_weights(weights, len(rows))
+    parts = [(incidence(rows, cols, len(Z)), weights)]
+    return laplacian_product(Z, parts, n_jobs=n_jobs)
+
+
+class _Incidence(NamedTuple):
+    rows: IndexArray
+    cols: IndexArray
+    n_rows: int
+
+
+def incidence(rows: IndexArray, cols: IndexArray, n_rows: int) -> Any:
+    """Return the pairs of each of `n_rows` rows, for `laplacian_product` with several weights."""
+    check_pairs(rows, cols, n_rows, n_rows)
+    return _Incidence(rows, cols, n_rows)
+
+
+def laplacian_product(
+    Z: FloatingArray, parts: Sequence[tuple[Any, FloatArray]], *, n_jobs: int | None = None
+) -> FloatingArray:
+    """Do what `laplacian_apply` does with the pairs of all parts: their incidence and weights.
+
+    Pairs of weight 0 cost little.
+    """
+    check_rows("Z", Z)
     count_threads(n_jobs)
-    W = sp.coo_array((weights, (rows, cols)), shape=(len(Z), len(Z))).tocsr()
+    W = sp.csr_array((len(Z), len(Z)))
+    for pairs, weights in parts:
+        check_weights(weights, len(pairs.rows))
+        if pairs.n_rows != len(Z):
+            raise ValueError("pairs must index the rows of Z.")
+        W = W + sp.coo_array((weights, (pairs.rows, pairs.cols)), shape=W.shape).tocsr()
     W = W + W.T
     values = Z.astype(np.float64)
     values -= robust_centre(values) if len(Z) else 0.0  # Λ1 = 0: only rounding changes

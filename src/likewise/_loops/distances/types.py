@@ -111,13 +111,19 @@ def check_points(Z: FloatingArray, points: FloatingArray | None) -> FloatingArra
 
 def check_pairs(rows: IndexArray, cols: IndexArray, n_rows: int, n_cols: int) -> None:
     """Raise unless rows and cols are int64 vectors of equal length and within range."""
+    check_pair_arrays(rows, cols)
     for name, index, n in (("rows", rows, n_rows), ("cols", cols, n_cols)):
-        check_vector(name, index, np.int64)
         if len(index) and not (index.min() >= 0 and index.max() < n):
             raise IndexError(
                 f"{name} must lie in 0 to {n - 1}, but they run from {index.min()} to "
                 f"{index.max()}."
             )
+
+
+def check_pair_arrays(rows: IndexArray, cols: IndexArray) -> None:
+    """Raise unless rows and cols are int64 vectors of equal length."""
+    for name, index in (("rows", rows), ("cols", cols)):
+        check_vector(name, index, np.int64)
     if len(rows) != len(cols):
         raise ValueError(
             f"rows and cols must have the same length, but have {len(rows)} and {len(cols)}."

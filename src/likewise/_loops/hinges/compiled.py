@@ -15,20 +15,23 @@ def group_hinges(
     near_start: IndexArray,
     far: FloatArray,
     far_start: IndexArray,
+    weights: FloatArray,
+    pull: float,
+    push: float,
     margin: float,
     smoothing: float,
     *,
     n_jobs: int | None = None,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """See `likewise._loops.hinges.reference.group_hinges`."""
-    check_groups(near, near_start, far, far_start, margin, smoothing)
+    check_groups(near, near_start, far, far_start, weights, margin, smoothing)
     value, near_derivative, far_derivative = (
         np.empty(n) for n in (len(near_start) - 1, len(near), len(far))
     )
 
     def block(start: int, stop: int) -> None:
         _native.group_hinges(
-            *(near, near_start, far, far_start, margin, smoothing),
+            *(near, near_start, far, far_start, weights, pull, push, margin, smoothing),
             *(start, stop, value, near_derivative, far_derivative),
         )
 

@@ -12,6 +12,9 @@ def group_hinges(
     near_start: IndexArray,
     far: FloatArray,
     far_start: IndexArray,
+    weights: FloatArray,
+    pull: float,
+    push: float,
     margin: float,
     smoothing: float,
     *,
@@ -28,6 +31,10 @@ def group_hinges(
         Squared distances, group by group.
     near_start, far_start : int64 arrays of shape (n_groups + 1,)
         Where the pairs of each group begin; the last entry is the number of pairs.
+    weights : float64 array of shape (n_groups,)
+        What the derivatives of each group are multiplied by.
+    pull, push : float
+        The derivatives are those of the losses times `push`, and of the near pairs times `pull`.
     margin, smoothing : float
         A smoothing of 0 gives the hinge itself.
     n_jobs : int or None
@@ -36,11 +43,11 @@ def group_hinges(
     -------
     value : float64 array of shape (n_groups,)
     near_derivative : float64 array of shape (m,)
-        The derivative of the losses with respect to each near pair.
+        The weighted derivative with respect to each near pair.
     far_derivative : float64 array of shape (p,)
-        Minus the derivative of the losses with respect to each far pair.
+        That with respect to each far pair, at most 0 for positive weights.
     """
-    check_groups(near, near_start, far, far_start, margin, smoothing)
+    check_groups(near, near_start, far, far_start, weights, margin, smoothing)
     count_threads(n_jobs)
     value, near_derivative, far_derivative = (
         np.zeros(n) for n in (len(near_start) - 1, len(near), len(far))
@@ -55,7 +62,8 @@ def group_hinges(
             smoothed, violation * derivative / 2, violation - smoothing / 2 * (violation > 0)
         )
         value[group] = loss.sum()
-        near_derivative[own], far_derivative[other] = derivative.sum(axis=1), derivative.sum(axis=0)
+        near_derivative[own] = weights[group] * (pull + push * derivative.sum(axis=1))
+        far_derivative[other] = weights[group] * (-push * derivative.sum(axis=0))
     return value, near_derivative, far_derivative
 
 

@@ -11,6 +11,7 @@ def check_groups(
     near_start: IndexArray,
     far: FloatArray,
     far_start: IndexArray,
+    weights: FloatArray,
     margin: float,
     smoothing: float,
 ) -> None:
@@ -27,6 +28,11 @@ def check_groups(
         raise ValueError(
             f"near_start and far_start must have the same length, but have {len(near_start)} and "
             f"{len(far_start)}."
+        )
+    check_vector("weights", weights, np.float64)
+    if len(weights) != len(near_start) - 1:
+        raise ValueError(
+            f"weights must hold {len(near_start) - 1} values, one per group, not {len(weights)}."
         )
     if not (np.isfinite(margin) and 0 <= smoothing < np.inf):
         raise ValueError(

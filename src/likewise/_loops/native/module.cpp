@@ -17,8 +17,8 @@ void bind_pairs(nb::module_& m);
 void bind_classifiers(nb::module_& m);
 
 NB_MODULE(_native, m) {
-    // Workers of a cluster may end while they hold results with packed rows: nanobind would print
-    // these as leaked on the terminal of the user.
+    // What a process still holds when it ends, such as rows and pairs in the memory of a worker of
+    // Dask, is no leak.
     nb::set_leak_warnings(false);
     m.def("choose_instructions", &likewise::choose_instructions, "instructions"_a);
     bind_distances(m);

@@ -46,10 +46,10 @@ class CentredData:
     @classmethod
     def from_rows(cls, X: Array) -> CentredData:
         """Centre X and divide it by a power of two such that its largest entry is about 1."""
-        magnitude = power_of_two(float(np.abs(X).max(initial=0.0)))
+        magnitude = power_of_two(_largest(X))
         centre = robust_centre(X).astype(np.float64)
         rows = centred_and_scaled(X, centre, 1 / magnitude)
-        residual = power_of_two(float(np.abs(rows).max(initial=0.0)))
+        residual = power_of_two(_largest(rows))
         rows /= X.dtype.type(residual)
         return cls(rows, centre, 1 / magnitude / residual)
 
@@ -86,8 +86,8 @@ class CentredData:
     def scatter(self, L: Array, n_jobs: int | None) -> Array:
         """Return ``ZᵀZ`` for the transformed rows Z minus their mean."""
         Z = self.transform(L, n_jobs)
-        centred = Z - Z.mean(axis=0)
-        return np.asarray(centred.T @ centred)
+        Z -= Z.mean(axis=0)
+        return np.asarray(Z.T @ Z)
 
     def nearest(self, queries: Array, L: Array, k: int, n_jobs: int | None) -> IndexArray:
         """Return the k nearest rows of each of the queries, which `centre_and_scale` returned."""
@@ -117,6 +117,11 @@ def centred_and_scaled(X: Array, centre: Array, scale: float) -> Array:
         rows *= scale
         out[start : start + _CENTRED_ROWS] = rows
     return out
+
+
+def _largest(X: Array) -> float:
+    """Return the largest absolute value, without a copy of X."""
+    return float(max(X.max(initial=0.0), -X.min(initial=0.0)))
 
 
 def power_of_two(value: float) -> float:

@@ -51,6 +51,7 @@ class LMNNProblem:
         self.penalty = penalty
         self._slack = _FIRST_SLACK
         self._searched: _Searched | None = None
+        self._stepped: _PenalisedObjective | None = None  # which the last steps were taken on
 
     @cached_property
     def _lower_bound(self) -> LowerBound:
@@ -58,7 +59,9 @@ class LMNNProblem:
 
     def smoothed(self, smoothing: float) -> _PenalisedObjective:
         """Return the objective over the working set with smoothed hinges."""
-        return _PenalisedObjective(replace(self.objective, smoothing=smoothing), self.penalty)
+        objective = replace(self.objective, smoothing=smoothing)
+        self._stepped = _PenalisedObjective(objective, self.penalty)
+        return self._stepped
 
     def evaluate_exactly(self, L: Array, smoothing: float) -> Evaluation | None:
         """Search all impostors at L, make them the working set, and bound the optimum.
@@ -71,26 +74,28 @@ class LMNNProblem:
         if self._searched is None or self._searched.L is not L:
             Z = objective.transform(L)
             targets = objective.sqdist(Z, objective.targets)
-            seen_loss = objective.loss(targets, objective.sqdist(Z, objective.impostors)).value
+            seen_loss = self._seen_loss(objective, L, Z, targets)
+            self._stepped = None  # frees its pairs
             found = self._search(Z, targets)
             if found is None:
                 return None
             pairs, impostors = found
             objective = replace(objective, impostors=pairs)
+            smoothed = objective.loss(targets, impostors)
             if self._searched is not None:
-                full_loss = objective.loss(targets, impostors).value
-                unseen_loss = max(0.0, full_loss - seen_loss)
-                self._adapt_slack(unseen_loss / max(full_loss, 1e-300))
+                unseen_loss = max(0.0, smoothed.value - seen_loss)
+                self._adapt_slack(unseen_loss / max(smoothed.value, 1e-300))
             # In one statement, which no interrupt divides.
             self.objective, self._searched = (
                 replace(self.objective, impostors=pairs),
                 _Searched(L, targets, impostors),
             )
-        targets, impostors = self._searched.targets, self._searched.impostors
+        else:
+            targets, impostors = self._searched.targets, self._searched.impostors
+            smoothed = objective.loss(targets, impostors)
         penalty = 0.0 if self.penalty is None else self.penalty.value(_matrices(L))
         bound = self._lower_bound(objective, targets, impostors)
         value = replace(objective, smoothing=0.0).loss(targets, impostors).value
-        smoothed = objective.loss(targets, impostors)
         return Evaluation(
             value=value + penalty,
             smoothed=smoothed.value + penalty,
@@ -129,6 +134,18 @@ class LMNNProblem:
         # The solver can reduce a step that causes an overflow, but it needs the start.
         return search_without_limit(self.search, Z, targets) if self._searched is None else None
 
+    def _seen_loss(self, objective: LargeMargin, L: Array, Z: Array, targets: FloatArray) -> float:
+        """Return the loss over the working set; the last step mostly ended there."""
+        stepped = self._stepped
+        if (
+            stepped is not None
+            and stepped.L is L
+            and stepped.objective.impostors is objective.impostors
+            and stepped.objective.smoothing == objective.smoothing
+        ):
+            return stepped.loss
+        return objective.loss(targets, objective.sqdist(Z, objective.impostors)).value
+
     def _adapt_slack(self, unseen_share: float) -> None:
         """Widen the slack if the working set missed much of the loss, narrow it if nothing."""
         smallest, largest = _SLACK_RANGE
@@ -147,14 +164,23 @@ class _Searched(NamedTuple):
 
 
 class _PenalisedObjective:
-    """The objective over the working set plus the penalty, as a function of L."""
+    """The objective over the working set plus the penalty, as a function of L.
+
+    Attributes
+    ----------
+    L, loss : array and float
+        Where it was evaluated last, and its value there without the penalty.
+    """
 
     def __init__(self, objective: LargeMargin, penalty: QuadraticPenalty | None) -> None:
         self.objective = objective
         self.penalty = penalty
+        self.L: Array | None = None
+        self.loss = 0.0
 
     def value_and_gradient(self, L: Array) -> tuple[float, Array]:
         value, gradient = self.objective.value_and_gradient(L)
+        self.L, self.loss = L, value
         if self.penalty is not None:
             M = _matrices(L)
             value += self.penalty.value(M)

@@ -21,8 +21,8 @@ namespace {
 
 constexpr const char* kRowsWithin = "Row numbers must lie within the array, but some do not.";
 
-void require_int32(int64_t n) {
-    require(n <= std::numeric_limits<int32_t>::max(), "Z must have fewer than 2^31 rows.");
+void require_int32(int64_t n, const char* otherwise = "Z must have fewer than 2^31 rows.") {
+    require(n <= std::numeric_limits<int32_t>::max(), otherwise);
 }
 
 // Packed rows, with the arrays that they point into.
@@ -178,26 +178,34 @@ void kd_order(Array<const float, 2> points, Array<int64_t, 1> order, int64_t beg
     likewise::kd_order(points.data(), extent(points, 1), order.data(), begin, end);
 }
 
-likewise::Adjacency* make_adjacency(Indices rows, Indices cols, ConstVector weights, int64_t n) {
+likewise::Incidence* make_incidence(Indices rows, Indices cols, int64_t n) {
     require(extent(rows) == extent(cols), "rows and cols must have the same length.");
-    require(extent(rows) == extent(weights), "weights must have one value per pair.");
     require_int32(n);
+    require_int32(extent(rows), "There must be fewer than 2^31 pairs.");
     require_indices(rows, n, kRowsWithin);
     require_indices(cols, n, kRowsWithin);
     nb::gil_scoped_release unlocked;
-    return new likewise::Adjacency(rows.data(), cols.data(), weights.data(), extent(rows), n);
+    return new likewise::Incidence(rows.data(), cols.data(), extent(rows), n);
 }
 
 template <typename T>
-void laplacian_rows(Array<const T, 2> Z, const likewise::Adjacency& pairs, int64_t begin,
-                    int64_t end, Array<T, 2> out) {
+void laplacian_rows(Array<const T, 2> Z, const std::vector<const likewise::Incidence*>& lists,
+                    const std::vector<ConstVector>& weights, int64_t begin, int64_t end,
+                    Array<T, 2> out) {
     require_slice(begin, end, extent(Z));
-    require(static_cast<int64_t>(pairs.start.size()) == extent(Z) + 1,
-            "pairs must index the rows of Z.");
+    require(lists.size() == weights.size(), "every list of pairs must have weights.");
+    std::vector<const double*> values;
+    for (size_t l = 0; l < lists.size(); ++l) {
+        require(lists[l] && static_cast<int64_t>(lists[l]->start.size()) == extent(Z) + 1,
+                "pairs must index the rows of Z.");
+        require(extent(weights[l]) == lists[l]->n_pairs, "weights must have one value per pair.");
+        values.push_back(weights[l].data());
+    }
     require(same_shape(out, Z), "out must have Z's shape.");
     nb::gil_scoped_release unlocked;
     std::vector<double> sum(extent(Z, 1));
-    likewise::laplacian_rows(Z.data(), extent(Z, 1), pairs, begin, end, sum.data(), out.data());
+    const likewise::Adjacency pairs(lists, values, begin, end);
+    likewise::laplacian_rows(Z.data(), extent(Z, 1), pairs, begin, sum.data(), out.data());
 }
 
 template <typename T>
@@ -215,8 +223,8 @@ void pair_sqdist(Array<const T, 2> Z, Array<const T, 2> points, Indices rows, In
 
 template <typename T>
 void bind_rows(nb::module_& m) {
-    m.def("laplacian_rows", &laplacian_rows<T>, array("Z"), "pairs"_a, "begin"_a, "end"_a,
-          array("out"));
+    m.def("laplacian_rows", &laplacian_rows<T>, array("Z"), "lists"_a, array("weights"), "begin"_a,
+          "end"_a, array("out"));
     m.def("pair_sqdist", &pair_sqdist<T>, array("Z"), array("points"), array("rows"),
           array("cols"), array("out"));
 }
@@ -238,8 +246,9 @@ void bind_distances(nb::module_& m) {
     m.def("sort_found", &sort_found, array("start"), "begin"_a, "end"_a, array("cols"),
           array("sqdist"));
     m.def("kd_order", &kd_order, array("points"), array("order"), "begin"_a, "end"_a);
-    nb::class_<likewise::Adjacency>(m, "Adjacency")
-        .def(nb::new_(&make_adjacency), array("rows"), array("cols"), array("weights"), "n"_a);
+    nb::class_<likewise::Incidence>(m, "Incidence")
+        .def(nb::new_(&make_incidence), array("rows"), array("cols"), "n"_a)
+        .def_ro("n_pairs", &likewise::Incidence::n_pairs);
     bind_rows<float>(m);
     bind_rows<double>(m);
 }
