@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import operator
 import time
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Protocol
 
 from likewise._runtime.blocks.stored_results import ResultStore, load
@@ -32,6 +34,13 @@ class Engine(Protocol):
         """Return a handle of the result; arguments may be handles, or lists of them."""
         ...
 
+    def submit_each(self, task: Callable[..., Any], *columns: Sequence[Any]) -> list[Any]:
+        """Return handles of the task with the first argument of each column, the second and so on.
+
+        For a cluster it is one message.
+        """
+        ...
+
     def gather(self, handles: Sequence[Any]) -> list[Any]:
         """Return the results of handles, in their order."""
         ...
@@ -53,6 +62,10 @@ class LocalEngine:
     def submit(self, task: Callable[..., Any], *arguments: Any) -> Any:
         """Return a handle of the result."""
         return self._results.keep(_run(task, *map(load, arguments)))
+
+    def submit_each(self, task: Callable[..., Any], *columns: Sequence[Any]) -> list[Any]:
+        """Return handles of the results."""
+        return [self.submit(task, *arguments) for arguments in zip(*columns, strict=True)]
 
     def gather(self, handles: Sequence[Any]) -> list[Any]:
         """Return the results."""
@@ -77,9 +90,19 @@ class ClusterEngine:
 
     def submit(self, task: Callable[..., Any], *arguments: Any) -> Any:
         """Return a future."""
+        return self.submit_each(task, *([argument] for argument in arguments))[0]
+
+    def submit_each(self, task: Callable[..., Any], *columns: Sequence[Any]) -> list[Any]:
+        """Return futures, whose keys have the name of the task on Dask's dashboard."""
+        name = _name_of(task)
+        # Keys are unique: two fits at a time share nothing.
+        keys = [f"{name}-{uuid.uuid4().hex}" for _ in columns[0]]
+        if not keys:
+            return []
         with _translated_errors():
-            # Its key is unique: two fits at a time share nothing.
-            return self.client.submit(_run, task, *arguments, pure=False)
+            return list(
+                self.client.map(partial(_run, task), *map(list, columns), key=keys, pure=False)
+            )
 
     def gather(self, handles: Sequence[Any]) -> list[Any]:
         """Wait for the futures and return their results.
@@ -138,6 +161,14 @@ def tree_sum(engine: Engine, handles: Sequence[Any]) -> Any:
         odd = sums[-1:] if len(sums) % 2 else []
         sums = [engine.submit(operator.add, *pair) for pair in pairs] + odd
     return engine.gather(sums)[0]
+
+
+def _name_of(task: Any) -> str:
+    """Return the name of the innermost function of a task."""
+    while isinstance(task, partial):
+        inner = [given for given in task.args[:1] if callable(given)]
+        task = inner[0] if inner else task.func
+    return str(getattr(task, "__name__", type(task).__name__)).strip("_<>")
 
 
 def _itself(value: Any) -> Any:

@@ -53,18 +53,17 @@ class BlockedRows:
 
     def map(self, task: Callable[[Array, IndexArray], T]) -> list[T]:
         """Return ``task(rows, groups)`` of every block, in the order of blocks."""
-        handles = [self.engine.submit(_on_block, task, block) for block in self.blocks]
-        return self.engine.gather(handles)
+        return self.engine.gather(self.engine.submit_each(partial(_on_block, task), self.blocks))
 
     def total(self, task: Callable[[Array, IndexArray], T]) -> T:
         """Return the sum of ``task(rows, groups)`` over blocks, added in a fixed tree."""
-        parts = [self.engine.submit(_on_block, task, block) for block in self.blocks]
+        parts = self.engine.submit_each(partial(_on_block, task), self.blocks)
         return cast("T", tree_sum(self.engine, parts))
 
     def derive(self, task: Callable[[Array, IndexArray], tuple[Array, IndexArray]]) -> BlockedRows:
         """Return the rows and groups that `task` makes of every block; they stay where they are."""
-        blocks = [self.engine.submit(_on_block, task, block) for block in self.blocks]
-        handles = [self.engine.submit(_count_rows, block) for block in blocks]
+        blocks = self.engine.submit_each(partial(_on_block, task), self.blocks)
+        handles = self.engine.submit_each(_count_rows, blocks)
         counts = np.array(self.engine.gather(handles), dtype=np.int64)
         return replace(self, blocks=tuple(blocks), counts=counts)
 
@@ -134,9 +133,9 @@ class BlockedRows:
         numbers : list of handles
             For each block, the numbers that its rows had among all rows, which ascend.
         """
-        keys = [self.engine.submit(_on_block, task, block) for block in self.blocks]
-        handles = [self.engine.submit(_key_sizes, part, n_keys) for part in keys]
-        sizes = np.array(self.engine.gather(handles))
+        engine = self.engine
+        keys = engine.submit_each(partial(_on_block, task), self.blocks)
+        sizes = np.array(engine.gather(engine.submit_each(partial(_key_sizes, n_keys), keys)))
         before = np.cumsum(sizes, axis=0) - sizes  # rows of the same key in blocks before
         totals = sizes.sum(axis=0)
         places = before + np.cumsum(totals) - totals  # of the first row of each key
@@ -144,21 +143,19 @@ class BlockedRows:
         sorted_blocks = []
         for start, count in zip(starts, self.counts.tolist(), strict=True):
             sent = (places < start + count) & (places + sizes > start) & (sizes > 0)
-            pieces = [
-                self.engine.submit(
-                    *(_piece, block, keys[b], places[b], starts[b]), *(start, start + count)
-                )
-                for b, block in enumerate(self.blocks)
-                if sent[b].any()
-            ]
-            sorted_blocks.append(self.engine.submit(_joined, pieces))
-        blocks = tuple(self.engine.submit(itemgetter(0), block) for block in sorted_blocks)
-        numbers = [self.engine.submit(itemgetter(1), block) for block in sorted_blocks]
-        return replace(self, blocks=blocks), numbers
+            senders = np.flatnonzero(sent.any(axis=1)).tolist()
+            columns = (self.blocks, keys, places, starts)
+            pieces = engine.submit_each(
+                partial(_piece, start, start + count),
+                *([column[b] for b in senders] for column in columns),
+            )
+            sorted_blocks.append(engine.submit(_joined, pieces))
+        blocks, numbers = (engine.submit_each(itemgetter(k), sorted_blocks) for k in (0, 1))
+        return replace(self, blocks=tuple(blocks)), numbers
 
     def in_one_group(self) -> BlockedRows:
         """Return the same rows, all of group 0."""
-        blocks = [self.engine.submit(_on_block, _in_one_group, block) for block in self.blocks]
+        blocks = self.engine.submit_each(partial(_on_block, _in_one_group), self.blocks)
         return replace(self, blocks=tuple(blocks))
 
 
@@ -178,7 +175,7 @@ def _groups_of(rows: Array, groups: IndexArray) -> IndexArray:
     return groups
 
 
-def _key_sizes(keys: IndexArray, n_keys: int) -> IndexArray:
+def _key_sizes(n_keys: int, keys: IndexArray) -> IndexArray:
     return np.bincount(keys, minlength=n_keys)
 
 
@@ -191,12 +188,12 @@ class _Piece(NamedTuple):
 
 
 def _piece(
+    start: int,
+    stop: int,
     block: tuple[Array, IndexArray],
     keys: IndexArray,
     places: IndexArray,
     first: int,
-    start: int,
-    stop: int,
 ) -> _Piece:
     """Return the rows of a block whose places in the new order are from start to stop."""
     order = np.argsort(keys, kind="stable")

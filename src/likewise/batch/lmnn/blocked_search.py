@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import combinations
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +20,7 @@ from likewise.objectives.blocked import BlockedPairs, BlockedSqdist, MappedRows
 from likewise.objectives.blocked.pairs import ImpostorsInBlock, LocalPairs
 
 _Block = tuple[Array, IndexArray]
+_Limits = tuple[int | None, int | None]  # of pairs, and of threads
 
 
 class BlockedImpostorSearch(ImpostorLimit):
@@ -40,76 +43,86 @@ class BlockedImpostorSearch(ImpostorLimit):
         """Search the rows of other classes within the radius of the farthest target."""
         rows, engine = Z.rows, Z.engine
         blocks, starts = rows.blocks, rows.starts.tolist()
-        radius = (target_sqdist.factor, self.margin, slack)
-        options = (Z.map, Z.search_frame(), engine.n_jobs)
+        radius = _Radius(target_sqdist.factor, self.margin, slack)
+        place = _Place(Z.map, Z.search_frame(), engine.n_jobs)
         # Every block is prepared once, for all scans that it takes part in.
-        packed = [
-            engine.submit(_pack, block, local, sqdist, *radius, *options)
-            for block, local, sqdist in zip(
-                blocks, self.targets.handles, target_sqdist.handles, strict=True
-            )
+        packed = engine.submit_each(
+            partial(_pack, radius, place), blocks, self.targets.handles, target_sqdist.handles
+        )
+        limits = (self.max_pairs, engine.n_jobs)
+        pairs = list(combinations(range(len(blocks)), 2))
+        sides = [
+            [column[pair[side]] for pair in pairs]
+            for side in (0, 1)
+            for column in (packed, blocks, starts)
         ]
-        found: list[list[Any]] = [[] for _ in blocks]
-        for b, block in enumerate(blocks):
-            for c in range(b, len(blocks)):
-                limits = (self.max_pairs, engine.n_jobs)
-                if c == b:
-                    found[b].append(engine.submit(_within, packed[b], *limits))
-                    continue
-                sides = (packed[b], block, starts[b], packed[c], blocks[c], starts[c])
-                both = engine.submit(_between, *sides, *limits)
-                found[b].append(engine.submit(itemgetter(0), both))
-                found[c].append(engine.submit(itemgetter(1), both))
-        joined = [
-            engine.submit(_with_impostors, local, parts)
-            for local, parts in zip(self.targets.handles, found, strict=True)
-        ]
-        n_found = sum(engine.gather([engine.submit(itemgetter(2), both) for both in joined]))
+        between = engine.submit_each(partial(_between, limits), *sides)
+        found: list[list[Any]] = [[None] * len(blocks) for _ in blocks]
+        for (b, c), forward, backward in zip(
+            pairs, *(engine.submit_each(itemgetter(k), between) for k in (0, 1)), strict=True
+        ):
+            found[b][c], found[c][b] = forward, backward
+        # The smaller tasks at the end leave no worker without work for long.
+        for b, within in enumerate(engine.submit_each(partial(_within, limits), packed)):
+            found[b][b] = within
+        del between, packed
+        joined = engine.submit_each(_with_impostors, self.targets.handles, found)
+        n_found = sum(engine.gather(engine.submit_each(itemgetter(2), joined)))
         if self.max_pairs is not None and n_found > self.max_pairs:
             raise neighbors.TooManyPairs(self.max_pairs)
         self.accept(n_found)
-        pairs = BlockedPairs(tuple(engine.submit(itemgetter(0), both) for both in joined), False)
-        return pairs, BlockedSqdist(tuple(engine.submit(itemgetter(1), both) for both in joined))
+        handles, sqdist = (tuple(engine.submit_each(itemgetter(k), joined)) for k in (0, 1))
+        return BlockedPairs(handles, False), BlockedSqdist(sqdist)
+
+
+class _Radius(NamedTuple):
+    """Squared search radii are ``(margin + factor · farthest target) (1 + slack)``."""
+
+    factor: float
+    margin: float
+    slack: float
+
+
+class _Place(NamedTuple):
+    """The map of the rows, and the frame and threads of the search."""
+
+    L: Array
+    frame: SearchFrame
+    n_jobs: int | None
 
 
 def _pack(
-    block: _Block,
-    local: LocalPairs,
-    sqdist: FloatArray,
-    factor: float,
-    margin: float,
-    slack: float,
-    L: Array,
-    frame: SearchFrame,
-    n_jobs: int | None,
+    radius: _Radius, place: _Place, block: _Block, local: LocalPairs, sqdist: FloatArray
 ) -> Any:
     """Return a block for scans, with the squared search radius of each row, 0 without targets."""
     indptr = local.targets.indptr
     with_targets = np.diff(indptr) > 0
     radius2 = np.zeros(local.n_anchors)
     if with_targets.any():
-        farthest = np.maximum.reduceat(factor * sqdist, indptr[:-1][with_targets])
-        radius2[with_targets] = (margin + farthest) * (1 + slack)
-    rows, codes = block
-    return _loops.pack_rows(map_rows(rows, L, n_jobs), codes, radius2, frame, n_jobs=n_jobs)
+        farthest = np.maximum.reduceat(radius.factor * sqdist, indptr[:-1][with_targets])
+        radius2[with_targets] = (radius.margin + farthest) * (1 + radius.slack)
+    (rows, codes), n_jobs = block, place.n_jobs
+    Z = map_rows(rows, place.L, n_jobs)
+    return _loops.pack_rows(Z, codes, radius2, place.frame, n_jobs=n_jobs)
 
 
-def _within(packed: Any, max_pairs: int | None, n_jobs: int | None) -> ImpostorsInBlock:
+def _within(limits: _Limits, packed: Any) -> ImpostorsInBlock:
+    max_pairs, n_jobs = limits
     found, _ = _loops.scan_packed(packed, packed, max_pairs=max_pairs, n_jobs=n_jobs)
     return ImpostorsInBlock(*found, None, None)
 
 
 def _between(
+    limits: _Limits,
     first: Any,
     block: _Block,
     start: int,
     second: Any,
     other: _Block,
     other_start: int,
-    max_pairs: int | None,
-    n_jobs: int | None,
 ) -> tuple[ImpostorsInBlock, ImpostorsInBlock]:
     """Return the impostors of each of two blocks in the other, with their rows."""
+    max_pairs, n_jobs = limits
     forward, backward = _loops.scan_packed(first, second, max_pairs=max_pairs, n_jobs=n_jobs)
     return _with_halo(forward, other[0], other_start), _with_halo(backward, block[0], start)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import combinations
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -36,29 +38,39 @@ def select_targets(Z: MappedRows, numbers: list[Any], k: int) -> BlockedPairs:
         In smaller classes all other rows are targets.
     """
     engine, blocks, starts = Z.engine, Z.rows.blocks, Z.rows.starts.tolist()
-    options = (Z.map, Z.search_frame(), k, engine.n_jobs)
-    inside = [
-        engine.submit(_inside, block, start, given, *options)
-        for block, start, given in zip(blocks, starts, numbers, strict=True)
+    place = _Place(Z.map, Z.search_frame(), k, engine.n_jobs)
+    inside = engine.submit_each(partial(_inside, place), blocks, starts, numbers)
+    packed, own = (engine.submit_each(itemgetter(j), inside) for j in (0, 1))
+    pairs = list(combinations(range(len(blocks)), 2))
+    sides = [
+        [column[pair[side]] for pair in pairs]
+        for side in (0, 1)
+        for column in (packed, starts, numbers)
     ]
-    packed = [engine.submit(itemgetter(0), both) for both in inside]
-    found = [[engine.submit(itemgetter(1), both)] for both in inside]
-    for b in range(len(blocks)):
-        for c in range(b + 1, len(blocks)):
-            sides = (packed[b], starts[b], numbers[b], packed[c], starts[c], numbers[c])
-            both = engine.submit(_between, *sides, k, engine.n_jobs)
-            found[b].append(engine.submit(itemgetter(0), both))
-            found[c].append(engine.submit(itemgetter(1), both))
+    between = engine.submit_each(partial(_between, place), *sides)
+    found = [[candidates] for candidates in own]
+    for (b, c), forward, backward in zip(
+        pairs, *(engine.submit_each(itemgetter(j), between) for j in (0, 1)), strict=True
+    ):
+        found[b].append(forward)
+        found[c].append(backward)
+    chosen = engine.submit_each(partial(_chosen, k), found)
     handles = []
     for b, block in enumerate(blocks):
-        chosen = engine.submit(_chosen, found[b], k)
-        halo = [
-            engine.submit(_halo, other, chosen, starts[c])
-            for c, other in enumerate(blocks)
-            if c != b
-        ]
-        handles.append(engine.submit(_with_targets, block, starts[b], chosen, halo))
+        others = [c for c in range(len(blocks)) if c != b]
+        columns = ([column[c] for c in others] for column in (blocks, starts))
+        halo = engine.submit_each(_halo, [chosen[b]] * len(others), *columns)
+        handles.append(engine.submit(_with_targets, block, starts[b], chosen[b], halo))
     return BlockedPairs(tuple(handles), True)
+
+
+class _Place(NamedTuple):
+    """The map of the rows, and the frame, the number of neighbours and threads of the search."""
+
+    L: Array
+    frame: SearchFrame
+    k: int
+    n_jobs: int | None
 
 
 class _Candidates(NamedTuple):
@@ -70,16 +82,9 @@ class _Candidates(NamedTuple):
     sqdist: FloatArray
 
 
-def _inside(
-    block: _Block,
-    start: int,
-    given: IndexArray,
-    L: Array,
-    frame: SearchFrame,
-    k: int,
-    n_jobs: int | None,
-) -> tuple[Any, _Candidates]:
+def _inside(place: _Place, block: _Block, start: int, given: IndexArray) -> tuple[Any, _Candidates]:
     """Return a block for scans as far as the k-th of its own rows, and these."""
+    L, frame, k, n_jobs = place
     X, codes = block
     Z = map_rows(X, L, n_jobs)
     rows, cols, sqdist = nearest_of_class_in_block(
@@ -94,16 +99,16 @@ def _inside(
 
 
 def _between(
+    place: _Place,
     first: Any,
     start: int,
     given: IndexArray,
     second: Any,
     other_start: int,
     other_given: IndexArray,
-    k: int,
-    n_jobs: int | None,
 ) -> tuple[_Candidates, _Candidates]:
     """Return candidates for the rows of each of two blocks in the other."""
+    k, n_jobs = place.k, place.n_jobs
     sides = (first, second), (second, first)
     try:
         found: Any = _loops.scan_packed(
@@ -128,7 +133,7 @@ def _between(
     return forward, backward
 
 
-def _chosen(found: list[_Candidates], k: int) -> tuple[IndexArray, IndexArray]:
+def _chosen(k: int, found: list[_Candidates]) -> tuple[IndexArray, IndexArray]:
     """Return the targets of a block: its rows, ascending, and numbers among the rows in blocks."""
     rows, numbers, given, sqdist = (np.concatenate(side) for side in zip(*found, strict=True))
     nearest = nearest_of_pairs(rows, given, sqdist, k)
@@ -136,7 +141,7 @@ def _chosen(found: list[_Candidates], k: int) -> tuple[IndexArray, IndexArray]:
 
 
 def _halo(
-    other: _Block, chosen: tuple[IndexArray, IndexArray], start: int
+    chosen: tuple[IndexArray, IndexArray], other: _Block, start: int
 ) -> tuple[Array, IndexArray]:
     """Return the rows of a block that the targets of another refer to, and their numbers."""
     numbers = chosen[1] - start

@@ -70,7 +70,7 @@ class LMNNProblem:
         smoothing, does not search again.
         """
         objective = replace(self.objective, smoothing=smoothing)
-        unseen_loss = 0.0
+        seen_loss: float | None = None
         if self._searched is None or self._searched.L is not L:
             Z = objective.transform(L)
             targets = objective.sqdist(Z, objective.targets)
@@ -81,10 +81,8 @@ class LMNNProblem:
                 return None
             pairs, impostors = found
             objective = replace(objective, impostors=pairs)
-            smoothed = objective.loss(targets, impostors)
-            if self._searched is not None:
-                unseen_loss = max(0.0, smoothed.value - seen_loss)
-                self._adapt_slack(unseen_loss / max(smoothed.value, 1e-300))
+            if self._searched is None:
+                seen_loss = None  # there was no working set
             # In one statement, which no interrupt divides.
             self.objective, self._searched = (
                 replace(self.objective, impostors=pairs),
@@ -92,10 +90,15 @@ class LMNNProblem:
             )
         else:
             targets, impostors = self._searched.targets, self._searched.impostors
-            smoothed = objective.loss(targets, impostors)
+        # On a cluster these are computed together: their values are read after the bound.
+        smoothed = objective.loss(targets, impostors)
+        exact = replace(objective, smoothing=0.0).loss(targets, impostors)
         penalty = 0.0 if self.penalty is None else self.penalty.value(_matrices(L))
         bound = self._lower_bound(objective, targets, impostors)
-        value = replace(objective, smoothing=0.0).loss(targets, impostors).value
+        unseen_loss = 0.0 if seen_loss is None else max(0.0, smoothed.value - seen_loss)
+        if seen_loss is not None:
+            self._adapt_slack(unseen_loss / max(smoothed.value, 1e-300))
+        value = exact.value
         return Evaluation(
             value=value + penalty,
             smoothed=smoothed.value + penalty,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from likewise import _loops
 from likewise._numerics.products import map_rows
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
+from likewise._runtime.blocks.engines import Engine
 from likewise.objectives.blocked.mapped_rows import MappedRows
 from likewise.objectives.blocked.pairs import BlockedPairs, BlockedSqdist, LocalPairs
 from likewise.objectives.large_margin import LargeMarginBound, QuadraticPenalty
@@ -19,11 +21,32 @@ _MAX_SAMPLE = 1 << 20  # squared distances that a median is taken of
 _SUMMED_HERE = 32  # parts that are gathered and added here; more are added in a tree of tasks
 
 
-class BlockedLoss(NamedTuple):
-    """The loss, and the Lagrangian at its derivatives."""
+class BlockedLoss:
+    """The loss, and the Lagrangian at its derivatives; both are waited for when they are read.
 
-    value: float
-    lagrangian: float
+    Parameters
+    ----------
+    engine : Engine
+    parts : list of handles
+        Of both numbers for each block, or some blocks.
+    """
+
+    def __init__(self, engine: Engine, parts: list[Any]) -> None:
+        self._engine, self._parts = engine, parts
+
+    @cached_property
+    def _totals(self) -> list[float]:
+        return [float(total) for total in _add(self._engine.gather(self._parts))]
+
+    @property
+    def value(self) -> float:
+        """The loss."""
+        return self._totals[0]
+
+    @property
+    def lagrangian(self) -> float:
+        """``margin Σλ + ⟨P + Q, M⟩`` for the derivatives λ of the hinges."""
+        return self._totals[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,12 +88,8 @@ class BlockedLargeMargin:
     def sqdist(self, Z: MappedRows, pairs: BlockedPairs) -> BlockedSqdist:
         """Return the squared distances of pairs of transformed rows Z, where the blocks are."""
         engine = self.X.engine
-        return BlockedSqdist(
-            tuple(
-                engine.submit(_sqdist, local, Z.map, pairs.targets, engine.n_jobs)
-                for local in pairs.handles
-            )
-        )
+        task = partial(_sqdist, Z.map, pairs.targets, engine.n_jobs)
+        return BlockedSqdist(tuple(engine.submit_each(task, pairs.handles)))
 
     def pair_sqdist(self, Z: MappedRows, rows: IndexArray, cols: IndexArray) -> FloatArray:
         """Raise: pairs of rows of several blocks are measured where their anchors are."""
@@ -87,10 +106,10 @@ class BlockedLargeMargin:
     def sample(self, sqdist: BlockedSqdist) -> FloatArray:
         """Return all squared distances, or every so-many-th of more than a million."""
         engine = self.X.engine
-        counts = engine.gather([engine.submit(len, part) for part in sqdist.handles])
+        counts = engine.gather(engine.submit_each(len, sqdist.handles))
         step = -(-sum(counts) // _MAX_SAMPLE) or 1
-        sample = [engine.submit(_every, part, step) for part in sqdist.handles]
-        return np.asarray(sqdist.factor * np.concatenate(engine.gather(sample)))
+        sample = engine.gather(engine.submit_each(partial(_every, step), sqdist.handles))
+        return np.asarray(sqdist.factor * np.concatenate(sample))
 
     def mean_square(self) -> float:
         """Return the mean of ‖x‖² over the rows of X."""
@@ -113,9 +132,8 @@ class BlockedLargeMargin:
     ) -> BlockedLoss:
         """Return the loss for squared distances of the pairs; `pull` replaces ``1 - push``."""
         factors = (targets.factor, impostors.factor)
-        parts = zip(targets.handles, impostors.handles, strict=True)
-        total = self._sum(_loss, factors, pull, each=[list(part) for part in parts])
-        return BlockedLoss(*map(float, total))
+        each = zip(targets.handles, impostors.handles, strict=True)
+        return BlockedLoss(self.X.engine, self._parts(_loss, factors, pull, each=each))
 
     def lagrangian(
         self, loss: BlockedLoss, targets: BlockedSqdist, impostors: BlockedSqdist
@@ -142,8 +160,8 @@ class BlockedLargeMargin:
         `null_space` has a map and a tolerance: pairs that differ more by it are left out.
         """
         factors = (targets.factor, impostors.factor)
-        parts = zip(targets.handles, impostors.handles, strict=True)
-        total, Q = self._sum(_push, factors, null_space, each=[list(part) for part in parts])
+        each = zip(targets.handles, impostors.handles, strict=True)
+        total, Q = self._sum(_push, factors, null_space, each=each)
         return self.margin * float(total), self._mapped(Q)
 
     def _moments(self) -> tuple[Array, Array, Array]:
@@ -156,21 +174,32 @@ class BlockedLargeMargin:
         return np.asarray((mapped + mapped.T) / 2)
 
     def _sum(
-        self, task: Callable[..., Any], *arguments: Any, each: list[Any] | None = None
+        self,
+        task: Callable[..., Any],
+        *arguments: Any,
+        each: Iterable[tuple[Any, ...]] | None = None,
     ) -> list[Any]:
         """Return the sums over blocks of what `task` returns, added in a fixed order."""
+        return _add(self.X.engine.gather(self._parts(task, *arguments, each=each)))
+
+    def _parts(
+        self,
+        task: Callable[..., Any],
+        *arguments: Any,
+        each: Iterable[tuple[Any, ...]] | None = None,
+    ) -> list[Any]:
+        """Return handles of few such sums, whose sum remains to be taken in their order."""
         engine = self.X.engine
         options = _Options(self.push, self.margin, self.smoothing, engine.n_jobs)
-        pairs = self.impostors.handles
-        parts = [
-            engine.submit(task, local, options, *arguments, *([] if each is None else [each[b]]))
-            for b, local in enumerate(pairs)
-        ]
+        columns = [] if each is None else [[list(part) for part in each]]
+        parts = engine.submit_each(
+            partial(_with_options, task, options, arguments), self.impostors.handles, *columns
+        )
         while len(parts) > _SUMMED_HERE:
-            parts = [
-                engine.submit(_add, parts[start : start + 2]) for start in range(0, len(parts), 2)
-            ]
-        return _add(engine.gather(parts))
+            parts = engine.submit_each(
+                _add, [parts[start : start + 2] for start in range(0, len(parts), 2)]
+            )
+        return parts
 
 
 class BlockedBound(LargeMarginBound):
@@ -192,6 +221,16 @@ class _Options(NamedTuple):
     n_jobs: int | None
 
 
+def _with_options(
+    task: Callable[..., Any],
+    options: _Options,
+    arguments: tuple[Any, ...],
+    local: LocalPairs,
+    *each: Any,
+) -> Any:
+    return task(local, options, *arguments, *each)
+
+
 def _add(parts: list[list[Any]]) -> list[Any]:
     total = list(parts[0])
     for part in parts[1:]:
@@ -199,11 +238,11 @@ def _add(parts: list[list[Any]]) -> list[Any]:
     return total
 
 
-def _every(values: Array, step: int) -> Array:
+def _every(step: int, values: Array) -> Array:
     return np.asarray(values[::step])
 
 
-def _sqdist(local: LocalPairs, L: Array, targets: bool, n_jobs: int | None) -> FloatArray:
+def _sqdist(L: Array, targets: bool, n_jobs: int | None, local: LocalPairs) -> FloatArray:
     return local.sqdist(L, targets, n_jobs)
 
 
