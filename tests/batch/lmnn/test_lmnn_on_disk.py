@@ -7,6 +7,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 import likewise as lw
+from likewise import _loops
 from likewise._runtime import blocks
 from likewise._runtime.blocks import stored_results
 
@@ -60,13 +61,13 @@ def test_same_bits_as_a_dask_array_of_the_rows(tmp_path, digits):
 def test_n_jobs_is_respected_and_changes_no_bit(tmp_path, digits, monkeypatch):
     X, y = digits
     rows, seen = on_disk(tmp_path, X), set()
-    search = lw.neighbors.within_radius_of_other_class
+    scan = _loops.scan_packed
 
     def recorded(*args, n_jobs, **options):
         seen.add(n_jobs)
-        return search(*args, n_jobs=n_jobs, **options)
+        return scan(*args, n_jobs=n_jobs, **options)
 
-    monkeypatch.setattr(lw.neighbors, "within_radius_of_other_class", recorded)
+    monkeypatch.setattr(_loops, "scan_packed", recorded)
     one, two = (lw.LMNN(tol=0.2, n_jobs=n).fit(rows, y).components_ for n in (1, 2))
     np.testing.assert_array_equal(one, two)
     assert seen == {1, 2}

@@ -90,7 +90,9 @@ class ClusterEngine:
 
     def submit(self, task: Callable[..., Any], *arguments: Any) -> Any:
         """Return a future."""
-        return self.submit_each(task, *([argument] for argument in arguments))[0]
+        key = f"{_name_of(task)}-{uuid.uuid4().hex}"
+        with _translated_errors():
+            return self.client.submit(_run, task, *arguments, key=key, pure=False)
 
     def submit_each(self, task: Callable[..., Any], *columns: Sequence[Any]) -> list[Any]:
         """Return futures, whose keys have the name of the task on Dask's dashboard."""

@@ -23,9 +23,11 @@ from likewise._runtime.text import quote
 # Blocks depend on the shape alone, so that results do: not on chunks, workers or threads.
 _MIN_BLOCK_ROWS = 256
 _MAX_BLOCK_ROWS = 1 << 16
-_MAX_FILE_ROWS = 1 << 14  # of a block of a file: one block at a time is in memory
 _BLOCK_BYTES = 1 << 26
 _BLOCKS = 4
+# Of a file: one block at a time is in memory.
+_MAX_FILE_ROWS = 1 << 14
+_FILE_BLOCKS = 8
 
 
 class _Labelled(NamedTuple):
@@ -49,13 +51,19 @@ class _Summary(NamedTuple):
     labels: Array | None
 
 
-def block_rows(n_rows: int, n_features: int, itemsize: int, max_rows: int = _MAX_BLOCK_ROWS) -> int:
-    """Return how many rows a block has: a quarter of all, within limits.
+def block_rows(
+    n_rows: int,
+    n_features: int,
+    itemsize: int,
+    max_rows: int = _MAX_BLOCK_ROWS,
+    n_blocks: int = _BLOCKS,
+) -> int:
+    """Return how many rows a block has: as many as there are in `n_blocks`, within limits.
 
     Fewer rows per block let more workers take part, but each task takes Dask 2 ms.
     """
     most = min(max_rows, _BLOCK_BYTES // max(1, n_features * itemsize))
-    return max(1, min(max(_MIN_BLOCK_ROWS, -(-n_rows // _BLOCKS)), most))
+    return max(1, min(max(_MIN_BLOCK_ROWS, -(-n_rows // n_blocks)), most))
 
 
 def check_blocked_rows(
@@ -108,7 +116,7 @@ def _of_file(estimator: Any, X: Any, y: Array) -> _Labelled:
     y = _one_per_row(y, len(X))
     dtype = np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
     n_rows, n_features = X.shape
-    step = block_rows(n_rows, n_features, dtype.itemsize, _MAX_FILE_ROWS)
+    step = block_rows(n_rows, n_features, dtype.itemsize, _MAX_FILE_ROWS, _FILE_BLOCKS)
     starts = np.arange(0, n_rows, step)
     engine = LocalEngine(getattr(estimator, "n_jobs", None))
     blocks = [engine.submit(_read, dtype, X, y, start, step) for start in starts]
