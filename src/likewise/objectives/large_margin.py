@@ -259,10 +259,13 @@ class DualBound(NamedTuple):
         The dual objective at dual variables that need not be feasible.
     lower_bound : float
         The dual objective after scaling them by the largest s ≤ 1 that makes them feasible.
+    gradient : array of shape (n_features, n_features) or None
+        P + Q, the gradient in M of the objective with these hinges; None where it is not computed.
     """
 
     dual_value: float
     lower_bound: float
+    gradient: Array | None = None
 
 
 class LowerBound(Protocol):
@@ -359,8 +362,10 @@ class LargeMarginBound:
         """Return the bound from the derivatives of the hinges at these squared distances."""
         dual_value, Q = self._push(objective, targets, impostors)
         if self.penalty is not None:
-            return self.penalty.bound(dual_value, self.pull, Q)
-        return scaled_to_feasible(dual_value, self.min_eigenvalue(Q))
+            bound = self.penalty.bound(dual_value, self.pull, Q)
+        else:
+            bound = scaled_to_feasible(dual_value, self.min_eigenvalue(Q))
+        return bound if self._leaves_pairs_out else bound._replace(gradient=self.pull + Q)
 
     def descent_rows(
         self, objective: LargeMargin, targets: FloatArray, impostors: FloatArray, L: Array
@@ -377,12 +382,16 @@ class LargeMarginBound:
         self, objective: LargeMargin, targets: FloatArray, impostors: FloatArray
     ) -> tuple[float, Array]:
         """Return ``margin Σλ`` and Q."""
-        if self.penalty is None and self.has_null_space:
+        if self._leaves_pairs_out:
             pairs = objective.impostors
             kept = self.in_pull_range(pairs.rows, pairs.cols)
             objective, impostors = replace(objective, impostors=pairs.select(kept)), impostors[kept]
         push = objective.loss(targets, impostors, pull=0.0)
         return -objective.margin * float(push.impostors.sum()), objective.gradient_in_matrix(push)
+
+    @property
+    def _leaves_pairs_out(self) -> bool:
+        return self.penalty is None and self.has_null_space
 
     @property
     def has_null_space(self) -> bool:

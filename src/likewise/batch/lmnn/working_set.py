@@ -49,6 +49,8 @@ class Evaluation:
         The dual objective at the dual variables of the point, which need not be feasible.
     lower_bound : float
         The dual objective after they are made feasible: no point has a lower value.
+    gradient : array or None
+        The gradient of `smoothed`; None where it is not known yet.
     """
 
     value: float
@@ -57,6 +59,7 @@ class Evaluation:
     unseen_loss: float
     dual_value: float
     lower_bound: float
+    gradient: Array | None = None
 
 
 class HingeProblem(Protocol):
@@ -184,7 +187,7 @@ class _State:
                 return "converged"
             if self.n_iter >= self.max_iter:
                 return "max_iter"
-            previous, moved = current, self.inner_steps()
+            previous, moved = current, self.inner_steps(current)
             if moved:
                 current = self.evaluate_or_backtrack(previous)
                 self.record(current)
@@ -265,10 +268,13 @@ class _State:
         self.lower_bound = max(self.lower_bound, current.lower_bound)
         return current
 
-    def inner_steps(self) -> bool:
+    def inner_steps(self, current: Evaluation) -> bool:
         """Take L-BFGS steps on the working set; return whether there was any."""
         objective = self.problem.smoothed(self.smoothing)
-        point = Point(self.x, *objective.value_and_gradient(self.x))
+        if current.gradient is None:
+            point = Point(self.x, *objective.value_and_gradient(self.x))
+        else:
+            point = Point(self.x, current.smoothed, current.gradient)
         n_steps = min(self.n_inner_steps, self.max_iter - self.n_iter)
         for step in range(n_steps):
             lower = self.memory.step(objective, point)
