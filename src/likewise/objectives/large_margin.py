@@ -259,13 +259,10 @@ class DualBound(NamedTuple):
         The dual objective at dual variables that need not be feasible.
     lower_bound : float
         The dual objective after scaling them by the largest s ≤ 1 that makes them feasible.
-    gradient : array of shape (n_features, n_features) or None
-        P + Q, the gradient in M of the objective with these hinges; None where it is not computed.
     """
 
     dual_value: float
     lower_bound: float
-    gradient: Array | None = None
 
 
 class LowerBound(Protocol):
@@ -362,10 +359,8 @@ class LargeMarginBound:
         """Return the bound from the derivatives of the hinges at these squared distances."""
         dual_value, Q = self._push(objective, targets, impostors)
         if self.penalty is not None:
-            bound = self.penalty.bound(dual_value, self.pull, Q)
-        else:
-            bound = scaled_to_feasible(dual_value, self.min_eigenvalue(Q))
-        return bound if self._leaves_pairs_out else bound._replace(gradient=self.pull + Q)
+            return self.penalty.bound(dual_value, self.pull, Q)
+        return scaled_to_feasible(dual_value, self.min_eigenvalue(Q))
 
     def descent_rows(
         self, objective: LargeMargin, targets: FloatArray, impostors: FloatArray, L: Array
@@ -382,16 +377,12 @@ class LargeMarginBound:
         self, objective: LargeMargin, targets: FloatArray, impostors: FloatArray
     ) -> tuple[float, Array]:
         """Return ``margin Σλ`` and Q."""
-        if self._leaves_pairs_out:
+        if self.penalty is None and self.has_null_space:
             pairs = objective.impostors
             kept = self.in_pull_range(pairs.rows, pairs.cols)
             objective, impostors = replace(objective, impostors=pairs.select(kept)), impostors[kept]
         push = objective.loss(targets, impostors, pull=0.0)
         return -objective.margin * float(push.impostors.sum()), objective.gradient_in_matrix(push)
-
-    @property
-    def _leaves_pairs_out(self) -> bool:
-        return self.penalty is None and self.has_null_space
 
     @property
     def has_null_space(self) -> bool:

@@ -93,13 +93,8 @@ class LMNNProblem:
         # On a cluster these are computed together: their values are read after the bound.
         smoothed = objective.loss(targets, impostors)
         exact = replace(objective, smoothing=0.0).loss(targets, impostors)
+        penalty = 0.0 if self.penalty is None else self.penalty.value(_matrices(L))
         bound = self._lower_bound(objective, targets, impostors)
-        penalty, in_matrix = 0.0, bound.gradient
-        if self.penalty is not None:
-            M = _matrices(L)
-            penalty = self.penalty.value(M)
-            if in_matrix is not None:
-                in_matrix = in_matrix + self.penalty.gradient(M)
         unseen_loss = 0.0 if seen_loss is None else max(0.0, smoothed.value - seen_loss)
         if seen_loss is not None:
             self._adapt_slack(unseen_loss / max(smoothed.value, 1e-300))
@@ -111,7 +106,6 @@ class LMNNProblem:
             unseen_loss=unseen_loss,
             dual_value=bound.dual_value,
             lower_bound=bound.lower_bound,
-            gradient=None if in_matrix is None else 2 * L @ in_matrix,
         )
 
     def descent_path(self, L: Array, smoothing: float) -> Callable[[float], Array] | None:

@@ -49,8 +49,6 @@ class Evaluation:
         The dual objective at the dual variables of the point, which need not be feasible.
     lower_bound : float
         The dual objective after they are made feasible: no point has a lower value.
-    gradient : array or None
-        The gradient of `smoothed`; None where it is not known yet.
     """
 
     value: float
@@ -59,7 +57,6 @@ class Evaluation:
     unseen_loss: float
     dual_value: float
     lower_bound: float
-    gradient: Array | None = None
 
 
 class HingeProblem(Protocol):
@@ -187,7 +184,7 @@ class _State:
                 return "converged"
             if self.n_iter >= self.max_iter:
                 return "max_iter"
-            previous, moved = current, self.inner_steps(current)
+            previous, moved = current, self.inner_steps()
             if moved:
                 current = self.evaluate_or_backtrack(previous)
                 self.record(current)
@@ -268,13 +265,10 @@ class _State:
         self.lower_bound = max(self.lower_bound, current.lower_bound)
         return current
 
-    def inner_steps(self, current: Evaluation) -> bool:
+    def inner_steps(self) -> bool:
         """Take L-BFGS steps on the working set; return whether there was any."""
         objective = self.problem.smoothed(self.smoothing)
-        if current.gradient is None:
-            point = Point(self.x, *objective.value_and_gradient(self.x))
-        else:
-            point = Point(self.x, current.smoothed, current.gradient)
+        point = Point(self.x, *objective.value_and_gradient(self.x))
         n_steps = min(self.n_inner_steps, self.max_iter - self.n_iter)
         for step in range(n_steps):
             lower = self.memory.step(objective, point)

@@ -208,7 +208,7 @@ class BlockedBound(LargeMarginBound):
     def _push(self, objective: Any, targets: Any, impostors: Any) -> tuple[float, Array]:
         """Return ``margin Σλ`` and Q."""
         null_space = None
-        if self._leaves_pairs_out:
+        if self.penalty is None and self._null_space.shape[1]:
             null_space = (self._null_coordinates.map, self._null_tolerance)
         found: tuple[float, Array] = objective.push_gradient(targets, impostors, null_space)
         return found
