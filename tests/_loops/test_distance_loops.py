@@ -1,5 +1,7 @@
 """Loops over distances: compiled against their NumPy twins, and the twins against plain loops."""
 
+import itertools
+
 import numpy as np
 import pytest
 from loop_backends import SCAN_INSTRUCTIONS, _native, choose_scan, needs_native
@@ -288,6 +290,28 @@ def test_more_pairs_than_memory_raise(monkeypatch):
     assert len(_loops.radius_scan(Z, labels, everything, max_pairs=most)[0]) <= most
     with pytest.raises(MemoryError, match="more than 24 pairs"):
         _loops.radius_scan(Z, labels, everything, max_pairs=most + 1)
+
+
+@pytest.mark.parametrize("k", [1, 3, 40])
+def test_smallest_of_groups(k):
+    rng = np.random.default_rng(0)
+    start = np.cumsum([0, *rng.integers(0, 60, 900)])
+    values = rng.integers(0, 20, start[-1]).astype(float)  # with equal values
+    values[rng.random(len(values)) < 0.1] = np.inf
+    expected = np.full((900, k), -1)
+    for group, (first, last) in enumerate(itertools.pairwise(start)):
+        best = first + np.argsort(values[first:last], kind="stable")[:k]
+        expected[group, : len(best)] = best
+    for loops in (compiled, reference) if SCAN_INSTRUCTIONS else (reference,):
+        for n_jobs in (1, 2):
+            found = loops.smallest_of_groups(values, start, k, n_jobs=n_jobs)
+            np.testing.assert_array_equal(found, expected)
+    assert _loops.smallest_of_groups(values[:0], start[:1], k).shape == (0, k)
+    for bad in (start[:-1], start[1:], start[:0]):
+        with pytest.raises(ValueError, match="start must rise"):
+            _loops.smallest_of_groups(values, bad, k)
+    with pytest.raises(ValueError, match="k must be at least 1"):
+        _loops.smallest_of_groups(values, start, 0)
 
 
 def test_bad_arguments_raise():

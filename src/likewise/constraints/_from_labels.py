@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from likewise import _loops, neighbors
-from likewise._runtime.arrays import Array, IndexArray
+from likewise._runtime.arrays import Array, BoolArray, IndexArray
 from likewise._runtime.tensors import is_tensor, to_numpy
 from likewise._runtime.validation import (
     TableLike,
@@ -23,6 +23,7 @@ from likewise.constraints._class_sizes import check_class_sizes, check_other_cla
 from likewise.constraints._row_labels import encode_row_labels
 from likewise.constraints._tuples import Pairs, Triplets
 from likewise.neighbors._arguments import Algorithm
+from likewise.neighbors._own_class import LARGE_CLASS, nearest_in_large_classes
 
 # A class up to this size is not worth a search of its own: identities with few pictures each may
 # be thousands.
@@ -191,10 +192,11 @@ def _nearest_of_own_class(
 ) -> IndexArray:
     """Return for each row the `count` nearest of its class, and -1 where there are no more."""
     found = np.full((len(X), count), -1, dtype=np.int64)
+    searched = _search_large_classes(X, codes, found, n_jobs, algorithm)
     waiting: list[IndexArray] = []
     n_pairs = 0
     for members in split_by(codes, np.arange(len(codes))):
-        if len(members) < 2:
+        if len(members) < 2 or searched[members[0]]:
             continue
         if len(members) > _SMALL_CLASS:
             rows, n_found = X[members], min(count, len(members) - 1)
@@ -211,6 +213,26 @@ def _nearest_of_own_class(
     if waiting:
         _search_small_classes(X, waiting, found, n_jobs)
     return found
+
+
+def _search_large_classes(
+    X: Array, codes: IndexArray, found: IndexArray, n_jobs: int | None, algorithm: Algorithm
+) -> BoolArray:
+    """Search large classes together where that is faster; return of which rows."""
+    none = np.zeros(len(X), dtype=bool)
+    if is_tensor(X) or algorithm != "auto":
+        return none
+    large = np.bincount(codes)[codes] >= LARGE_CLASS
+    rows = np.flatnonzero(large)
+    if not len(rows):
+        return none
+    nearest = nearest_in_large_classes(
+        X if large.all() else X[rows], codes[rows], found.shape[1], n_jobs=n_jobs
+    )
+    if nearest is None:
+        return none
+    found[rows] = rows[nearest[1]]
+    return large
 
 
 def _search_small_classes(

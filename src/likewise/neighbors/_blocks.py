@@ -9,6 +9,7 @@ import numpy as np
 from likewise import _loops
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise.neighbors._nearest import nearest
+from likewise.neighbors._own_class import LARGE_CLASS, nearest_in_large_classes
 
 _SMALL_PRODUCT = 1 << 12  # pairs of rows of a class, up to which all are compared
 
@@ -57,6 +58,10 @@ def nearest_of_class_in_block(
     """
     by_code, by_other = _members(codes), _members(other_codes)
     parts: list[BlockPairs] = []
+    if same_block and min(map(len, by_code.values()), default=0) >= LARGE_CLASS:
+        found = nearest_in_large_classes(Z, codes, k, n_jobs=n_jobs)
+        if found is not None:
+            return BlockPairs(np.repeat(np.arange(len(Z)), k), found[1].ravel(), found[0].ravel())
     small: list[tuple[IndexArray, IndexArray]] = []
     for code in by_code.keys() & by_other.keys():
         rows, cols = by_code[code], by_other[code]

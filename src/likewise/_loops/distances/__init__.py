@@ -11,6 +11,7 @@ if BACKEND == "native":
         pair_sqdist,
         radius_scan,
         scan_packed,
+        smallest_of_groups,
     )
 else:
     from likewise._loops.distances.reference import (
@@ -21,6 +22,7 @@ else:
         pair_sqdist,
         radius_scan,
         scan_packed,
+        smallest_of_groups,
     )
 
 __all__ = [
@@ -31,4 +33,5 @@ __all__ = [
     "pair_sqdist",
     "radius_scan",
     "scan_packed",
+    "smallest_of_groups",
 ]

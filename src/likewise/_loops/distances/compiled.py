@@ -15,6 +15,7 @@ from likewise._loops.distances.types import (
     PairLimit,
     PairsFound,
     bounds,
+    check_groups,
     check_pair_arrays,
     check_pairs,
     check_points,
@@ -211,6 +212,21 @@ def _gathered(found: list[Any], n: int, n_jobs: int | None) -> PairsFound:
     return PairsFound(rows, cols, sqdist)
 
 
+def smallest_of_groups(
+    values: FloatArray, start: IndexArray, k: int, *, n_jobs: int | None = None
+) -> IndexArray:
+    """See `likewise._loops.distances.reference.smallest_of_groups`."""
+    check_groups(values, start, k)
+    out = np.empty((len(start) - 1, k), dtype=np.int64)
+    run_blocks(
+        lambda begin, end: _native.smallest_of_groups(values, start, begin, end, out),
+        len(out),
+        _ROW_BLOCK,
+        n_jobs,
+    )
+    return out
+
+
 class PackedRows:
     """Rows that are prepared for scans against others, or among themselves.
 
@@ -258,6 +274,12 @@ class PackedRows:
         pack = pack_rotated if self.stops else packed.pack
         run_blocks(pack, packed.panels, _ROW_BLOCK // _PANEL, self.n_jobs)
         return packed
+
+    def with_radius2(self, radius2: FloatArray) -> PackedRows:
+        """Return the same rows, in the same order, with other radii."""
+        other = PackedRows.__new__(PackedRows)
+        other.__dict__.update(self.__getstate__(), radius2=radius2)
+        return other
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "native"}

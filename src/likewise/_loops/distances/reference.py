@@ -15,6 +15,7 @@ from likewise._loops.distances.types import (
     PairLimit,
     PairsFound,
     bounds,
+    check_groups,
     check_pairs,
     check_points,
     check_rows,
@@ -227,12 +228,49 @@ def scan_packed(
     return forward, _scan(second, first, same_class, limit, len(forward.rows), n_jobs)
 
 
+def smallest_of_groups(
+    values: FloatArray, start: IndexArray, k: int, *, n_jobs: int | None = None
+) -> IndexArray:
+    """Return the positions of the k smallest values of each group, ascending.
+
+    Parameters
+    ----------
+    values : float64 array of shape (m,)
+    start : int64 array of shape (n_groups + 1,)
+        Group g has the values from ``start[g]`` to ``start[g + 1]``.
+    k : int
+    n_jobs : int or None
+
+    Returns
+    -------
+    int64 array of shape (n_groups, k)
+        Of equal values the first position first; -1 where there are fewer than k.
+    """
+    check_groups(values, start, k)
+    count_threads(n_jobs)
+    groups = np.repeat(np.arange(len(start) - 1), np.diff(start))
+    order = np.lexsort((values, groups))
+    rank = np.arange(len(order)) - start[groups]
+    out = np.full((len(start) - 1, k), -1, dtype=np.int64)
+    out[groups[rank < k], rank[rank < k]] = order[rank < k]
+    return out
+
+
 class PackedRows(NamedTuple):
     """The rows of a scan as they are."""
 
     Z: FloatingArray
     labels: IndexArray
     radius2: FloatArray
+
+    @property
+    def order(self) -> IndexArray:
+        """The rows sorted by label."""
+        return np.argsort(self.labels, kind="stable")
+
+    def with_radius2(self, radius2: FloatArray) -> PackedRows:
+        """Return the same rows with other radii."""
+        return self._replace(radius2=radius2)
 
 
 def _scan(

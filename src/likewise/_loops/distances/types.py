@@ -51,6 +51,15 @@ class Packed(Protocol):
         """The rows."""
         ...
 
+    @property
+    def order(self) -> IndexArray:
+        """The rows by label; near rows are near each other if the frame has axes."""
+        ...
+
+    def with_radius2(self, radius2: FloatArray) -> "Packed":
+        """Return the same rows with other radii."""
+        ...
+
 
 class PairLimit:
     """The number of pairs that a search may return: the caller's limit, and that of the memory.
@@ -153,6 +162,19 @@ def check_scan(
         raise ValueError("radius2 must not hold NaN, but it does.")
     if max_pairs is not None and max_pairs < 0:
         raise ValueError(f"max_pairs must be None or at least 0, but it is {max_pairs}.")
+
+
+def check_groups(values: FloatArray, start: IndexArray, k: int) -> None:
+    """Raise unless `start` divides the values into groups, and k is at least 1."""
+    check_vector("values", values, np.float64)
+    check_vector("start", start, np.int64)
+    if (
+        not (len(start) and start[0] == 0 and start[-1] == len(values))
+        or (np.diff(start) < 0).any()
+    ):
+        raise ValueError(f"start must rise from 0 to {len(values)}, the number of values.")
+    if k < 1:
+        raise ValueError(f"k must be at least 1, but it is {k}.")
 
 
 def bounds(Z: FloatingArray) -> tuple[FloatArray, FloatArray]:

@@ -13,6 +13,7 @@
 #include "distances/laplacian.hpp"
 #include "distances/packed_rows.hpp"
 #include "distances/radius.hpp"
+#include "distances/smallest.hpp"
 #include "distances/sqdist.hpp"
 
 NB_MAKE_OPAQUE(likewise::Found)
@@ -169,6 +170,17 @@ void sort_found(Indices start, int64_t begin, int64_t end, Array<int64_t, 1> col
     likewise::sort_found(start.data(), begin, end, cols.data(), sqdist.data());
 }
 
+void smallest_of_groups(ConstVector values, Indices start, int64_t begin, int64_t end,
+                        Array<int64_t, 2> out) {
+    require_slice(begin, end, extent(start) - 1);
+    require(extent(out) == extent(start) - 1, "out must have one row per group.");
+    for (int64_t g = begin; g < end; ++g)
+        require_slice(start.data()[g], start.data()[g + 1], extent(values));
+    nb::gil_scoped_release unlocked;
+    likewise::smallest_of_groups(values.data(), start.data(), begin, end, extent(out, 1),
+                                 out.data());
+}
+
 void kd_order(Array<const float, 2> points, Array<int64_t, 1> order, int64_t begin, int64_t end) {
     require_slice(begin, end, extent(order));
     for (int64_t i = begin; i < end; ++i)
@@ -245,6 +257,8 @@ void bind_distances(nb::module_& m) {
           array("sqdist"));
     m.def("sort_found", &sort_found, array("start"), "begin"_a, "end"_a, array("cols"),
           array("sqdist"));
+    m.def("smallest_of_groups", &smallest_of_groups, array("values"), array("start"), "begin"_a,
+          "end"_a, array("out"));
     m.def("kd_order", &kd_order, array("points"), array("order"), "begin"_a, "end"_a);
     nb::class_<likewise::Incidence>(m, "Incidence")
         .def(nb::new_(&make_incidence), array("rows"), array("cols"), "n"_a)
