@@ -1,5 +1,6 @@
 """LMNN of rows in a memory map: those of an array, without being in memory as a whole."""
 
+import importlib
 import tracemalloc
 
 import numpy as np
@@ -120,6 +121,7 @@ def test_files_that_are_refused(tmp_path, digits, change, labels, message):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_less_memory_than_the_rows_in_memory(tmp_path):
+    importlib.import_module("sklearn.neighbors")  # used by small blocks: its modules would count
     random = np.random.default_rng(0)
     y = random.integers(0, 10, 20_000)
     X = (random.normal(size=(20_000, 40)) + random.normal(size=(10, 40))[y]).astype(np.float32)

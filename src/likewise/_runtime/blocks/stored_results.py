@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import shutil
+import sys
 import tempfile
 import weakref
 from typing import Any
@@ -76,7 +77,8 @@ class ResultStore:
         buffers: list[pickle.PickleBuffer] = []
         pickled = pickle.dumps(result, protocol=5, buffer_callback=buffers.append)
         arrays = [buffer.raw() for buffer in buffers]
-        n_bytes = sum(array.nbytes for array in arrays)
+        # A result may take more than what is pickled, and says so by its size.
+        n_bytes = max(sum(array.nbytes for array in arrays), sys.getsizeof(result))
         if n_bytes <= max(self._free, _MIN_STORED):
             held = HeldResult(result)
             self._free -= n_bytes
