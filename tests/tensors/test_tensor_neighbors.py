@@ -175,3 +175,11 @@ def test_products_over_rows_are_those_of_arrays():
     np.testing.assert_allclose(mapped.numpy(), X @ L.T, rtol=1e-12, atol=1e-13)
     found = torch_products.product_over_tensor_rows(mapped, torch.from_numpy(X))
     np.testing.assert_allclose(found, products.product_over_rows(X @ L.T, X, 1), rtol=1e-10)
+
+
+def test_few_blocks_of_a_product_over_rows_are_in_memory(monkeypatch):
+    sizes, bmm = [], torch.bmm
+    monkeypatch.setattr(torch, "bmm", lambda a, b: sizes.append(len(a)) or bmm(a, b))
+    X = torch.ones(300 * 1024, 1)
+    assert torch_products.product_over_tensor_rows(X, X) == 300 * 1024
+    assert sizes == [256, 44]
