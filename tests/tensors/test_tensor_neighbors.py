@@ -109,6 +109,33 @@ def test_products_of_reduced_precision_are_not_used():
     np.testing.assert_array_equal(found.numpy(), neighbors.nearest(X.numpy(), X.numpy(), 3)[1])
 
 
+def test_autocast_changes_nothing():
+    """It would round rows of float32 to half precision in every product."""
+    random = np.random.default_rng(5)
+    X = torch.from_numpy(random.normal(size=(200, 30)).astype(np.float32))
+    labels, L = np.arange(200) % 3, random.normal(size=(2, 30))
+    expected = (
+        *neighbors.nearest(X, X, 3),
+        *neighbors.within_radius_of_other_class(X, labels, 40.0),
+    )
+    mapped = torch_products.map_tensor(X, L)
+    with torch.autocast("cpu"):
+        found = (
+            *neighbors.nearest(X, X, 3),
+            *neighbors.within_radius_of_other_class(X, labels, 40.0),
+        )
+        mapped_inside = torch_products.map_tensor(X, L)
+    for ours, theirs in zip(found, expected, strict=True):
+        assert torch.equal(ours, theirs)
+    torch.testing.assert_close(mapped_inside, mapped, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("device", ["cuda", "cpu"])
+def test_autocast_of_any_device_asks_for_double(monkeypatch, device):
+    monkeypatch.setattr(torch, "is_autocast_enabled", lambda kind: kind == device)
+    assert torch_products.product_dtype(torch.float32) == torch.float64
+
+
 def test_too_many_pairs_raise():
     Z, labels = torch.zeros(10, 2), np.arange(10) % 2
     with pytest.raises(neighbors.TooManyPairs, match="max_pairs=49"):

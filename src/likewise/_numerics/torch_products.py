@@ -1,6 +1,6 @@
 """Products and sums of tensors: those of `products`, `centring` and `spread`, on a device.
 
-float32 products are float32 products: where PyTorch is allowed to use TF32 or bfloat16 for them,
+float32 products are float32 products: where PyTorch may use TF32, bfloat16 or float16 for them,
 they are computed in float64. Blocks have a fixed size and are added in order.
 """
 
@@ -29,6 +29,8 @@ def product_dtype(dtype: Any) -> Any:
         reduced = torch.get_float32_matmul_precision() != "highest"
     except RuntimeError:  # it was set by another interface, for each backend
         reduced = True
+    # Autocast would round all but float64 to half precision.
+    reduced |= torch.is_autocast_enabled("cuda") or torch.is_autocast_enabled("cpu")
     return torch.float64 if reduced else dtype
 
 
