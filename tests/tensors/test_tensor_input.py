@@ -242,6 +242,32 @@ def test_memory_that_does_not_suffice_leaves_the_model_as_it_was(monkeypatch):
     np.testing.assert_array_equal(model.components_, before)
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "CUDA error: out of memory\nCUDA kernel errors might be asynchronously reported.",
+        "Triton Error [CUDA]: out of memory",
+        "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
+        "cusolver error: CUSOLVER_STATUS_ALLOC_FAILED, when calling `cusolverDnCreate(handle)`",
+    ],
+)
+def test_the_driver_and_libraries_run_out_of_memory_too(said):
+    with (
+        pytest.raises(MemoryError, match="LMNN ran out of the memory of the GPU; take fewer rows"),
+        tensors.device_memory_errors("LMNN"),
+    ):
+        raise RuntimeError(said)
+
+
+@pytest.mark.parametrize(
+    "error", [RuntimeError("CUDA error: an illegal memory access"), ValueError("out of memory")]
+)
+def test_other_errors_stay_what_they_are(error):
+    with pytest.raises(type(error)) as caught, tensors.device_memory_errors("LMNN"):
+        raise error
+    assert caught.value is error
+
+
 def test_the_memory_of_the_gpu_is_checked_first(monkeypatch):
     class Gpu:
         type = "cuda"

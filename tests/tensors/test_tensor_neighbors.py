@@ -136,6 +136,28 @@ def test_autocast_of_any_device_asks_for_double(monkeypatch, device):
     assert torch_products.product_dtype(torch.float32) == torch.float64
 
 
+@pytest.mark.parametrize(
+    ("module", "name", "arguments"),
+    [
+        ("_torch_nearest", "nearest", (torch.zeros(4, 2), 1)),
+        ("_torch_radius", "within_radius_of_other_class", ([0, 0, 1, 1], 1.0)),
+    ],
+)
+def test_searches_say_that_the_memory_of_the_gpu_does_not_suffice(
+    monkeypatch, module, name, arguments
+):
+    def no_memory(*args):
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0.")
+
+    monkeypatch.setattr(f"likewise.neighbors.{module}.centred_for_products", no_memory)
+    with pytest.raises(MemoryError) as caught:
+        getattr(neighbors, name)(torch.zeros(4, 2), *arguments)
+    assert str(caught.value) == (
+        f"{name} ran out of the memory of the GPU (tried to allocate 2.00 GiB); take fewer rows or "
+        "float32, set a lower max_memory for smaller tiles, or pass arrays."
+    )
+
+
 def test_too_many_pairs_raise():
     Z, labels = torch.zeros(10, 2), np.arange(10) % 2
     with pytest.raises(neighbors.TooManyPairs, match="max_pairs=49"):
