@@ -136,6 +136,26 @@ def test_autocast_of_any_device_asks_for_double(monkeypatch, device):
     assert torch_products.product_dtype(torch.float32) == torch.float64
 
 
+def test_searches_do_not_follow_gradients_and_say_so():
+    X = torch.from_numpy(np.random.default_rng(6).normal(size=(50, 3)))
+    labels = np.arange(50) % 2
+    with_gradient = X.clone().requires_grad_()
+    with (
+        pytest.warns(UserWarning, match="queries requires a gradient, which is not followed"),
+        pytest.warns(UserWarning, match="points requires a gradient, which is not followed"),
+    ):
+        nearest = neighbors.nearest(with_gradient, with_gradient, 2)
+    with pytest.warns(UserWarning, match="Z requires a gradient, which is not followed"):
+        within = neighbors.within_radius_of_other_class(with_gradient, labels, 1.0)
+    expected = (
+        *neighbors.nearest(X, X, 2),
+        *neighbors.within_radius_of_other_class(X, labels, 1.0),
+    )
+    for ours, theirs in zip((*nearest, *within), expected, strict=True):
+        assert not ours.requires_grad
+        assert torch.equal(ours, theirs)
+
+
 @pytest.mark.parametrize(
     ("module", "name", "arguments"),
     [
