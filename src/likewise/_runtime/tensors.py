@@ -124,6 +124,12 @@ def require_same_device(first: Any, second: Any, names: tuple[str, str]) -> None
         )
 
 
+def require_given_together(first: Any, second: Any, names: tuple[str, str]) -> None:
+    """Raise the same for rows as they were given, unless they go to the device that is set."""
+    if configured_device() == "auto":
+        require_same_device(first, second, names)
+
+
 def free_device_memory(device: Any) -> int | None:
     """Return the free bytes of a GPU, with those that PyTorch has reserved; None for a CPU."""
     if device.type != "cuda":
