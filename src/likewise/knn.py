@@ -33,9 +33,7 @@ from likewise._runtime.invariants import require, require_array
 from likewise._runtime.tensors import (
     as_given,
     device_memory_errors,
-    is_tensor,
     numpy_dtype,
-    tensor_like,
     to_numpy,
 )
 from likewise._runtime.validation import (
@@ -195,7 +193,7 @@ class MetricKNN(NeighborVoter):
         given, X = X, check_rows(self, X, reset=False, tensors=True)
         with device_memory_errors(type(self).__name__):
             mapped = self._map(X)
-            rows = tensor_like(self._rows, mapped) if is_tensor(mapped) else self._rows
+            rows = as_given(self._rows, mapped)  # in their own precision
             squares, index = nearest(
                 mapped, rows, wanted, algorithm=self.neighbors, n_jobs=self.n_jobs
             )

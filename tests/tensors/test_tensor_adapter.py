@@ -235,6 +235,23 @@ def test_other_rows_that_are_refused(others, message):
         lw.EmbeddingAdapter().fit(T, y, unlabelled=others)
 
 
+@pytest.mark.parametrize(
+    ("method", "judgements"),
+    [
+        ("fit", (y,)),
+        ("fit_pairs", pairs_of(y, 200)),
+        ("fit_triplets", (triplets(),)),
+        ("fit_relevance", ([0, 1], [[2], [3]])),
+    ],
+)
+def test_rows_on_two_devices_are_refused_before_anything_is_computed(method, judgements):
+    nothing = torch.empty_like(T, device="meta")  # no value of it can be read
+    for rows, others in ((T, nothing), (nothing, T)):
+        message = f"X is a tensor on {rows.device} and unlabelled is a tensor on {others.device}, "
+        with pytest.raises(ValueError, match=message + "but both must be"):
+            getattr(lw.EmbeddingAdapter(), method)(rows, *judgements, unlabelled=others)
+
+
 def test_other_rows_may_be_of_another_precision_or_go_to_the_device_too(monkeypatch):
     expected = lw.EmbeddingAdapter().fit(X, y, unlabelled=X.astype(np.float32))
     assert_same_choice(lw.EmbeddingAdapter().fit(T, y, unlabelled=T.float()), expected, 1e-7)

@@ -114,6 +114,29 @@ def test_votes_for_tensors_are_arrays_of_labels():
     np.testing.assert_array_equal(fitted.predict(T), fitted.predict(X))
 
 
+@pytest.mark.parametrize("learner", [lw.MetricKNN(), lw.MultiMetricLMNN(max_iter=5)], ids=str)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_scores_are_those_of_arrays(monkeypatch, learner):
+    def on_a_gpu(self, *args, **kwargs):
+        raise TypeError("can't convert cuda:0 device type tensor to numpy")
+
+    fitted, weights = learner.fit(X, y), 1 + y
+    expected = fitted.score(X, y), fitted.score(X, y, weights)
+    monkeypatch.setattr(torch.Tensor, "__array__", on_a_gpu)
+    labels = torch.from_numpy(y)
+    assert (fitted.score(T, labels), fitted.score(T, labels, torch.from_numpy(weights))) == expected
+
+
+def test_queries_of_single_precision_do_not_round_the_rows():
+    random = np.random.default_rng(0)
+    rows = 100 + 1e-3 * random.normal(size=(500, 3))
+    knn = lw.MetricKNN().fit(rows, random.integers(0, 3, size=500))
+    queries = rows[::5].astype(np.float32)
+    expected, found = knn.kneighbors(queries), knn.kneighbors(torch.from_numpy(queries))
+    np.testing.assert_array_equal(found[1].numpy(), expected[1])
+    np.testing.assert_allclose(found[0].numpy(), expected[0], rtol=1e-4)
+
+
 def test_euclidean_is_a_copy():
     metric = lw.Euclidean().fit(T)
     mapped = metric.transform(T)
@@ -240,6 +263,32 @@ def test_memory_that_does_not_suffice_leaves_the_model_as_it_was(monkeypatch):
         "float32, set a lower max_memory for smaller tiles, or use device='cpu'."
     )
     np.testing.assert_array_equal(model.components_, before)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "CUDA error: out of memory\nCUDA kernel errors might be asynchronously reported.",
+        "Triton Error [CUDA]: out of memory",
+        "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
+        "cusolver error: CUSOLVER_STATUS_ALLOC_FAILED, when calling `cusolverDnCreate(handle)`",
+    ],
+)
+def test_the_driver_and_libraries_run_out_of_memory_too(said):
+    with (
+        pytest.raises(MemoryError, match="LMNN ran out of the memory of the GPU; take fewer rows"),
+        tensors.device_memory_errors("LMNN"),
+    ):
+        raise RuntimeError(said)
+
+
+@pytest.mark.parametrize(
+    "error", [RuntimeError("CUDA error: an illegal memory access"), ValueError("out of memory")]
+)
+def test_other_errors_stay_what_they_are(error):
+    with pytest.raises(type(error)) as caught, tensors.device_memory_errors("LMNN"):
+        raise error
+    assert caught.value is error
 
 
 def test_the_memory_of_the_gpu_is_checked_first(monkeypatch):

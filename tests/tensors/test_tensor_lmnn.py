@@ -220,6 +220,18 @@ def test_the_impostors_at_the_learned_metric_are_those_of_arrays():
     np.testing.assert_array_equal(found.cols.numpy(), expected.cols)
 
 
+def test_memory_that_does_not_suffice_for_a_search_is_not_one_for_pairs(monkeypatch):
+    """The search of impostors says so by itself where it is called alone."""
+
+    def no_memory(*args):
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0.")
+
+    monkeypatch.setattr("likewise.neighbors._torch_radius.centred_for_products", no_memory)
+    X, y = labelled()
+    with pytest.raises(MemoryError, match=r"^LMNN ran out of the memory of the GPU \(tried to"):
+        lw.LMNN().fit(torch.from_numpy(X), y)
+
+
 def test_the_same_tensor_gives_the_same_bits():
     X, y = load_wine(return_X_y=True)
     first, second = (lw.LMNN().fit(torch.from_numpy(X), y) for _ in range(2))

@@ -109,6 +109,75 @@ def test_products_of_reduced_precision_are_not_used():
     np.testing.assert_array_equal(found.numpy(), neighbors.nearest(X.numpy(), X.numpy(), 3)[1])
 
 
+def test_autocast_changes_nothing():
+    """It would round rows of float32 to half precision in every product."""
+    random = np.random.default_rng(5)
+    X = torch.from_numpy(random.normal(size=(200, 30)).astype(np.float32))
+    labels, L = np.arange(200) % 3, random.normal(size=(2, 30))
+    expected = (
+        *neighbors.nearest(X, X, 3),
+        *neighbors.within_radius_of_other_class(X, labels, 40.0),
+    )
+    mapped = torch_products.map_tensor(X, L)
+    with torch.autocast("cpu"):
+        found = (
+            *neighbors.nearest(X, X, 3),
+            *neighbors.within_radius_of_other_class(X, labels, 40.0),
+        )
+        mapped_inside = torch_products.map_tensor(X, L)
+    for ours, theirs in zip(found, expected, strict=True):
+        assert torch.equal(ours, theirs)
+    torch.testing.assert_close(mapped_inside, mapped, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("device", ["cuda", "cpu"])
+def test_autocast_of_any_device_asks_for_double(monkeypatch, device):
+    monkeypatch.setattr(torch, "is_autocast_enabled", lambda kind: kind == device)
+    assert torch_products.product_dtype(torch.float32) == torch.float64
+
+
+def test_searches_do_not_follow_gradients_and_say_so():
+    X = torch.from_numpy(np.random.default_rng(6).normal(size=(50, 3)))
+    labels = np.arange(50) % 2
+    with_gradient = X.clone().requires_grad_()
+    with (
+        pytest.warns(UserWarning, match="queries requires a gradient, which is not followed"),
+        pytest.warns(UserWarning, match="points requires a gradient, which is not followed"),
+    ):
+        nearest = neighbors.nearest(with_gradient, with_gradient, 2)
+    with pytest.warns(UserWarning, match="Z requires a gradient, which is not followed"):
+        within = neighbors.within_radius_of_other_class(with_gradient, labels, 1.0)
+    expected = (
+        *neighbors.nearest(X, X, 2),
+        *neighbors.within_radius_of_other_class(X, labels, 1.0),
+    )
+    for ours, theirs in zip((*nearest, *within), expected, strict=True):
+        assert not ours.requires_grad
+        assert torch.equal(ours, theirs)
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "arguments"),
+    [
+        ("_torch_nearest", "nearest", (torch.zeros(4, 2), 1)),
+        ("_torch_radius", "within_radius_of_other_class", ([0, 0, 1, 1], 1.0)),
+    ],
+)
+def test_searches_say_that_the_memory_of_the_gpu_does_not_suffice(
+    monkeypatch, module, name, arguments
+):
+    def no_memory(*args):
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0.")
+
+    monkeypatch.setattr(f"likewise.neighbors.{module}.centred_for_products", no_memory)
+    with pytest.raises(MemoryError) as caught:
+        getattr(neighbors, name)(torch.zeros(4, 2), *arguments)
+    assert str(caught.value) == (
+        f"{name} ran out of the memory of the GPU (tried to allocate 2.00 GiB); take fewer rows or "
+        "float32, set a lower max_memory for smaller tiles, or pass arrays."
+    )
+
+
 def test_too_many_pairs_raise():
     Z, labels = torch.zeros(10, 2), np.arange(10) % 2
     with pytest.raises(neighbors.TooManyPairs, match="max_pairs=49"):
@@ -175,3 +244,11 @@ def test_products_over_rows_are_those_of_arrays():
     np.testing.assert_allclose(mapped.numpy(), X @ L.T, rtol=1e-12, atol=1e-13)
     found = torch_products.product_over_tensor_rows(mapped, torch.from_numpy(X))
     np.testing.assert_allclose(found, products.product_over_rows(X @ L.T, X, 1), rtol=1e-10)
+
+
+def test_few_blocks_of_a_product_over_rows_are_in_memory(monkeypatch):
+    sizes, bmm = [], torch.bmm
+    monkeypatch.setattr(torch, "bmm", lambda a, b: sizes.append(len(a)) or bmm(a, b))
+    X = torch.ones(300 * 1024, 1)
+    assert torch_products.product_over_tensor_rows(X, X) == 300 * 1024
+    assert sizes == [256, 44]

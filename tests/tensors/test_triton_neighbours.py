@@ -90,6 +90,33 @@ def test_tiles_fit_the_shared_memory(monkeypatch, shared, depth, expected):
     assert tuple(tile.values()) == expected
 
 
+def test_without_the_size_of_shared_memory_tiles_fit_the_least(monkeypatch):
+    """PyTorch before 2.7 does not tell it."""
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: object())
+    tile = triton_neighbours.fitting_tile(triton_neighbours._SUM_TILES, 128, torch.device("cuda"))
+    assert tuple(tile.values()) == (128, 32, 8, 2)
+
+
+@pytest.mark.parametrize("limit", ["sums", "tile"])
+def test_few_sums_of_chunks_are_in_memory(monkeypatch, limit):
+    """Three chunks: neither the tiles of a large GPU nor little memory change the result."""
+    Z, classes = samples(700, 5)
+    there = torch.from_numpy(Z).to(DEVICE), torch.from_numpy(classes).to(DEVICE)
+    expected = triton_neighbours.probability_and_product(*there)
+    one_chunk, many = 768 * 16, 1 << 40
+    sums, tile = (one_chunk, many) if limit == "sums" else (many, one_chunk)
+    monkeypatch.setattr(triton_neighbours, "_PARTIAL_SUMS", sums)
+    monkeypatch.setattr(triton_neighbours, "tile_elements", lambda device: tile)
+    allocated, empty = [], torch.empty
+    monkeypatch.setattr(
+        torch, "empty", lambda shape, **kind: allocated.append(shape) or empty(shape, **kind)
+    )
+    found = triton_neighbours.probability_and_product(*there)
+    assert (1, 768, 16) in allocated
+    for ours, theirs in zip(found, expected, strict=True):
+        assert torch.equal(ours, theirs)
+
+
 def test_the_check_of_the_kernels_passes_and_fails(monkeypatch):
     assert triton_neighbours._agrees(DEVICE, 16, 0)
     exact = triton_neighbours.probability_and_product

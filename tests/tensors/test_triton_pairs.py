@@ -93,6 +93,13 @@ def test_a_kernel_is_checked_once_per_device_and_variant():
     ]
 
 
+@pytest.mark.usefixtures("_any_device")
+def test_a_kernel_is_checked_whatever_the_default_device_of_tensors():
+    check = kernel_check.KernelCheck("an example", triton_pairs._sqdist_agrees)
+    with torch.device("meta"):
+        assert check.passes(torch.device(DEVICE), 7, torch.float32, torch.float64)
+
+
 def fail_to_compile(device):
     raise ValueError("no such instruction")
 
@@ -114,7 +121,15 @@ def test_a_kernel_that_differs_or_fails_is_not_used_and_said_once(agrees, reason
 
 
 @pytest.mark.usefixtures("_any_device")
-@pytest.mark.parametrize("error", [MemoryError(), torch.OutOfMemoryError("full")], ids=repr)
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        torch.OutOfMemoryError("full"),
+        RuntimeError("Triton Error [CUDA]: out of memory"),
+    ],
+    ids=repr,
+)
 def test_too_little_memory_for_a_check_decides_nothing(error):
     outcomes = iter([error, None])
 

@@ -1,6 +1,6 @@
 """Products and sums of tensors: those of `products`, `centring` and `spread`, on a device.
 
-float32 products are float32 products: where PyTorch is allowed to use TF32 or bfloat16 for them,
+float32 products are float32 products: where PyTorch may use TF32, bfloat16 or float16 for them,
 they are computed in float64. Blocks have a fixed size and are added in order.
 """
 
@@ -18,8 +18,9 @@ from likewise._runtime.tensors import Tensor, tensor_like, to_numpy
 
 _SUMMED_ROWS = 1 << 14
 # Of a product over rows: small blocks keep the whole device busy, and lose little in float32. Their
-# products have at most this many elements at a time, 64 MiB in float32.
-_BLOCK_ROWS, _BLOCK_PRODUCTS = 1 << 10, 1 << 24
+# products have at most this many elements at a time, 64 MiB in float32; fewer blocks than that
+# where they are small, because their rows may be copies in float64.
+_BLOCK_ROWS, _BLOCKS_AT_ONCE, _BLOCK_PRODUCTS = 1 << 10, 1 << 8, 1 << 24
 
 
 def product_dtype(dtype: Any) -> Any:
@@ -28,6 +29,8 @@ def product_dtype(dtype: Any) -> Any:
         reduced = torch.get_float32_matmul_precision() != "highest"
     except RuntimeError:  # it was set by another interface, for each backend
         reduced = True
+    # Autocast would round all but float64 to half precision.
+    reduced |= torch.is_autocast_enabled("cuda") or torch.is_autocast_enabled("cpu")
     return torch.float64 if reduced else dtype
 
 
@@ -42,7 +45,7 @@ def product_over_tensor_rows(left: Tensor, right: Tensor) -> Array:
     """Return ``leftᵀ right`` on the host: blocks in their precision, added in float64."""
     precise = product_dtype(right.dtype)
     total = torch.zeros((left.shape[1], right.shape[1]), dtype=torch.float64, device=right.device)
-    n_rows = _BLOCK_ROWS * max(1, _BLOCK_PRODUCTS // max(1, total.numel()))
+    n_rows = _BLOCK_ROWS * max(1, min(_BLOCKS_AT_ONCE, _BLOCK_PRODUCTS // max(1, total.numel())))
     for start in range(0, len(left), n_rows):
         part = slice(start, start + n_rows)
         here, there = left[part].to(precise), right[part].to(precise)

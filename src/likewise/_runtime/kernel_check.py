@@ -9,6 +9,8 @@ from collections.abc import Callable, Hashable
 from functools import cache
 from typing import Any
 
+from likewise._runtime.tensors import is_out_of_memory
+
 # Tensor cores of earlier GPUs are not covered by the error bounds of the kernels.
 _MIN_CAPABILITY = (8, 0)
 
@@ -51,10 +53,13 @@ class KernelCheck:
         import torch
 
         try:
-            problem = None if self.agrees(device, *variant) else "its result differs"
-        except (MemoryError, torch.OutOfMemoryError) as error:
-            raise MemoryError from error
-        except Exception as error:  # noqa: BLE001 - compilers and drivers raise anything
+            # Problems are drawn on the processor, whatever the default device of tensors is.
+            with torch.device("cpu"):
+                agrees = self.agrees(device, *variant)
+            problem = None if agrees else "its result differs"
+        except Exception as error:  # compilers and drivers raise anything
+            if isinstance(error, MemoryError) or is_out_of_memory(error):
+                raise MemoryError from error
             problem = f"it failed with {type(error).__name__}: {str(error).strip()[:200]}"
         if problem is not None:
             warnings.warn(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,6 +20,8 @@ Tensor: TypeAlias = Any
 _CPU_TILE, _GPU_TILE = 1 << 24, 1 << 28
 # Bytes that one element of a tile may take: itself, its mask, and the indices of a candidate.
 _BYTES_PER_ELEMENT = 40
+
+_memory_is_watched = ContextVar("_memory_is_watched", default=False)
 
 
 def is_tensor(X: Any) -> bool:
@@ -121,6 +124,12 @@ def require_same_device(first: Any, second: Any, names: tuple[str, str]) -> None
         )
 
 
+def require_given_together(first: Any, second: Any, names: tuple[str, str]) -> None:
+    """Raise the same for rows as they were given, unless they go to the device that is set."""
+    if configured_device() == "auto":
+        require_same_device(first, second, names)
+
+
 def free_device_memory(device: Any) -> int | None:
     """Return the free bytes of a GPU, with those that PyTorch has reserved; None for a CPU."""
     if device.type != "cuda":
@@ -161,22 +170,43 @@ def tile_elements(device: Any) -> int:
 
 
 @contextmanager
-def device_memory_errors(owner: str) -> Iterator[None]:
-    """Turn PyTorch's error about the memory of a GPU into a MemoryError of one sentence."""
+def device_memory_errors(owner: str, last_resort: str = "use device='cpu'") -> Iterator[None]:
+    """Turn errors about the memory of a GPU into a MemoryError of one sentence.
+
+    Nested in another one it leaves that to it: the sentence is about what the user called.
+    """
+    if _memory_is_watched.get():
+        yield
+        return
+    token = _memory_is_watched.set(True)
     try:
         yield
     except Exception as error:
-        torch = sys.modules.get("torch")
-        if torch is None or not isinstance(error, torch.OutOfMemoryError):
+        if not is_out_of_memory(error):
             raise
         wanted = next((part for part in str(error).split(". ") if "allocate" in part), "").strip()
         wanted = wanted.replace("CUDA out of memory.", "").strip().rstrip(".")
         raise MemoryError(
             f"{owner} ran out of the memory of the GPU"
             + (f" ({wanted[0].lower() + wanted[1:]})" if wanted else "")
-            + "; take fewer rows or float32, set a lower max_memory for smaller tiles, or use "
-            "device='cpu'."
+            + "; take fewer rows or float32, set a lower max_memory for smaller tiles, or "
+            f"{last_resort}."
         ) from error
+    finally:
+        _memory_is_watched.reset(token)
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Return whether the memory of a GPU did not suffice: for PyTorch, the driver or a library."""
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(error, RuntimeError):
+        return False
+    said = str(error)
+    return (
+        isinstance(error, torch.OutOfMemoryError)
+        or ("CUDA" in said and "out of memory" in said)
+        or "_STATUS_ALLOC_FAILED" in said  # of cuBLAS, cuSOLVER and others
+    )
 
 
 def _require_cuda(torch: Any, device: str) -> None:

@@ -162,7 +162,7 @@ def check_rows(
 
         return check_blocked_rows(estimator, X, min_rows=min_rows, reset=reset, name=name)
     check_table(X, name)
-    _warn_of_gradient(X, name)
+    warn_of_gradient(X, name)
     if tensors and is_tensor(X) and (there := on_device(X, name)) is not None:
         return _check_tensor(
             estimator, there, reset=reset, name=name, min_rows=min_rows, finite=finite
@@ -231,7 +231,7 @@ def check_labelled(
         rows, classes = check_blocked_labels(estimator, X, y, min_classes=min_classes)
         return rows, np.empty(0, dtype=np.int64), classes
     check_table(X, "X")
-    _warn_of_gradient(X, "X")
+    warn_of_gradient(X, "X")
     y = to_numpy(y)
     n_rows, n_labels = _length(X), _length(y)
     if n_rows is not None and n_labels is not None and n_rows != n_labels:
@@ -266,7 +266,8 @@ def check_labelled(
     return X, codes, classes
 
 
-def _warn_of_gradient(X: Any, name: str) -> None:
+def warn_of_gradient(X: Any, name: str) -> None:
+    """Say that the gradient of a tensor is not followed, if it requires one."""
     if is_tensor(X) and X.requires_grad:
         warn_user(f"{name} requires a gradient, which is not followed: it is detached.")
 

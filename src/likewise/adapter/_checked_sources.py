@@ -7,8 +7,14 @@ from typing import Any
 import numpy as np
 
 from likewise._runtime.arrays import IndexArray
+from likewise._runtime.blocks import is_dask
 from likewise._runtime.blocks.rows import BlockedRows
-from likewise._runtime.tensors import is_tensor, require_same_device, to_numpy
+from likewise._runtime.tensors import (
+    is_tensor,
+    require_given_together,
+    require_same_device,
+    to_numpy,
+)
 from likewise._runtime.validation import TableLike, check_labelled, check_rows, pluralize, warn_user
 from likewise.adapter._blocked_source import BlockedSource
 from likewise.adapter._given_rows import as_floats, check_squares, is_empty
@@ -17,20 +23,23 @@ from likewise.adapter._rows import MAX_OTHERS
 from likewise.adapter._sources import ArraySource, RowSource, source_in_memory
 
 
-def check_source(estimator: Any, X: TableLike) -> RowSource:
-    """Return rows with judgements of some of them."""
+def check_source(estimator: Any, X: TableLike, unlabelled: TableLike | None) -> RowSource:
+    """Return rows with judgements of some of them; `unlabelled` must be where they are."""
+    _require_one_device(X, unlabelled)
     rows = _checked(estimator, X, "X", reset=True)
     return BlockedSource(rows) if isinstance(rows, BlockedRows) else source_in_memory(rows, "X")
 
 
 def check_labelled_source(
-    estimator: Any, X: TableLike, y: Any
+    estimator: Any, X: TableLike, y: Any, unlabelled: TableLike | None
 ) -> tuple[RowSource, IndexArray, IndexArray]:
     """Return labelled rows, their classes, and a number that equal rows share.
 
+    `unlabelled` rows must be where these are, which is known before anything is computed.
     Rows of a Dask collection are gathered where they are no more than the other rows that would be:
     the result then has the same bits as that of rows in memory.
     """
+    _require_one_device(X, unlabelled)
     given = as_floats(X)
     rows, codes, _ = check_labelled(estimator, given, y, blocked=True, tensors=is_tensor(given))
     source: RowSource
@@ -63,12 +72,9 @@ def check_others(estimator: Any, unlabelled: TableLike | None, X: RowSource) -> 
     if unlabelled is None or is_empty(unlabelled):
         return None
     rows = _checked(estimator, unlabelled, "unlabelled", reset=False)
-    others: RowSource
-    if isinstance(rows, BlockedRows):
-        _require_same_device(X, unlabelled)
-        others = BlockedSource(rows)
-    else:
-        others = others_in_memory(rows, X)
+    others: RowSource = (
+        BlockedSource(rows) if isinstance(rows, BlockedRows) else others_in_memory(rows, X)
+    )
     check_squares(others.largest(), X.dtype, "unlabelled")
     return others
 
@@ -81,7 +87,7 @@ def others_in_memory(rows: Any, X: RowSource) -> ArraySource:
     if not isinstance(X, ArraySource):
         return ArraySource(to_numpy(rows)).astype(X.dtype)
     others = source_in_memory(rows, "unlabelled")
-    _require_same_device(X, others.rows)
+    require_same_device(X.rows, others.rows, ("X", "unlabelled"))
     return others.astype(X.dtype)
 
 
@@ -91,9 +97,10 @@ def gather_items(X: RowSource, judged: IndexArray) -> IndexArray:
     return items_of(X.take(judged), judged, len(X))
 
 
-def _require_same_device(X: RowSource, unlabelled: Any) -> None:
-    if isinstance(X, ArraySource):
-        require_same_device(X.rows, unlabelled, ("X", "unlabelled"))
+def _require_one_device(X: TableLike, unlabelled: TableLike | None) -> None:
+    """Raise if rows are on two devices; those beside a Dask collection become arrays."""
+    if not (is_dask(X) or unlabelled is None or is_empty(unlabelled)):
+        require_given_together(X, unlabelled, ("X", "unlabelled"))
 
 
 def _checked(estimator: Any, X: TableLike, name: str, *, reset: bool) -> Any:

@@ -178,7 +178,7 @@ class EmbeddingAdapter(AdaptedRows):
         EmbeddingAdapter
             The fitted adapter.
         """
-        source, codes, items = check_labelled_source(self, X, y)
+        source, codes, items = check_labelled_source(self, X, y, unlabelled)
         return self._adapt(source, Labels(codes, items, self._learner()), unlabelled)
 
     @fitting
@@ -208,7 +208,7 @@ class EmbeddingAdapter(AdaptedRows):
         EmbeddingAdapter
             The fitted adapter.
         """
-        source = check_source(self, X)
+        source = check_source(self, X, unlabelled)
         judged = as_pairs(pairs, same, len(source))
         n_same = int(judged.same.sum())
         if not 0 < n_same < len(judged):
@@ -239,7 +239,7 @@ class EmbeddingAdapter(AdaptedRows):
         EmbeddingAdapter
             The fitted adapter.
         """
-        source = check_source(self, X)
+        source = check_source(self, X, unlabelled)
         judged = as_triplets(triplets, len(source))
         items = gather_items(source, np.unique(judged.index))
         return self._adapt(source, JudgedTriplets(judged, items, self._learner()), unlabelled)
@@ -274,7 +274,7 @@ class EmbeddingAdapter(AdaptedRows):
         EmbeddingAdapter
             The fitted adapter.
         """
-        source = check_source(self, X)
+        source = check_source(self, X, unlabelled)
         rng = np.random.default_rng(self.random_state)
         judged = triplets_from_lists(queries, relevant, irrelevant, len(source), rng)
         items = gather_items(source, np.unique(judged.index))

@@ -71,6 +71,25 @@ class NeighborVoter(ClassifierMixin, Learner):
             return self._vote_lazily(X, _shares, len(self.classes_), np.dtype(np.float64))
         return _shares(*self._vote(X))
 
+    def score(self, X: TableLike, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of rows whose label is predicted.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+            Rows to classify.
+        y : array-like of shape (n_queries,)
+            Their labels.
+        sample_weight : array-like of shape (n_queries,), optional
+            How much each row counts.
+
+        Returns
+        -------
+        float
+            The accuracy.
+        """
+        return float(super().score(X, to_numpy(y), to_numpy(sample_weight)))
+
     def explain_pair(self, a: TableLike, b: TableLike, *, threshold: float | None = None) -> None:
         """Raise an AttributeError: only a single linear metric can be explained."""
         raise AttributeError(

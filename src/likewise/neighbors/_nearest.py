@@ -7,8 +7,9 @@ from numpy.typing import ArrayLike
 
 from likewise import _loops
 from likewise._runtime.arrays import BoolArray, FloatArray, FloatingArray, IndexArray
-from likewise._runtime.tensors import is_tensor
+from likewise._runtime.tensors import device_memory_errors, is_tensor
 from likewise._runtime.threads import count_threads, openmp_threads, run_blocks
+from likewise._runtime.validation import warn_of_gradient
 from likewise.neighbors._arguments import Algorithm, as_finite_matrix, use_tree
 
 # Candidates beyond k: the more, the rarer a row whose k-th neighbour is in doubt.
@@ -75,7 +76,10 @@ def nearest(
     if is_tensor(queries) or is_tensor(points):
         from likewise.neighbors import _torch_nearest
 
-        return _torch_nearest.nearest(queries, points, k, exclude_self=exclude_self)
+        for given, name in ((queries, "queries"), (points, "points")):
+            warn_of_gradient(given, name)
+        with device_memory_errors("nearest", "pass arrays"):
+            return _torch_nearest.nearest(queries, points, k, exclude_self=exclude_self)
     search = _Search(queries, points, k, exclude_self, n_jobs)
     if use_tree(algorithm, search.n_features <= _TREE_FEATURES):
         propose = search.propose_by_tree

@@ -11,8 +11,9 @@ from likewise import _loops
 from likewise._loops.distances.types import PairLimit, check_scan
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.kernel_check import has_kernels
-from likewise._runtime.tensors import is_tensor
+from likewise._runtime.tensors import device_memory_errors, is_tensor
 from likewise._runtime.threads import count_threads, run_blocks
+from likewise._runtime.validation import warn_of_gradient
 from likewise.neighbors._arguments import Algorithm, as_finite_matrix, use_tree
 
 # Up to this many features, and from this many rows on, trees beat comparing all rows (measured);
@@ -67,7 +68,9 @@ def within_radius_of_other_class(
     (array([0, 1, 1]), array([1, 0, 2]), array([1., 1., 4.]))
     """
     if is_tensor(Z):
-        return _search_tensors(Z, labels, radius2, max_pairs)
+        warn_of_gradient(Z, "Z")
+        with device_memory_errors("within_radius_of_other_class", "pass arrays"):
+            return _search_tensors(Z, labels, radius2, max_pairs)
     rows = as_finite_matrix("Z", Z)
     codes = np.asarray(labels)
     if codes.dtype.kind not in "iub":
@@ -85,6 +88,7 @@ def _search_tensors(
     """Do it on the device of Z: by a kernel of Triton where one works, else by PyTorch."""
     from likewise.neighbors import _torch_radius
 
+    Z = Z.detach()
     arguments = (Z, *_torch_radius.checked(Z, labels, radius2))
     if has_kernels(Z.device):
         from likewise.neighbors import _triton_radius

@@ -59,7 +59,8 @@ def nearest(
     for name, given in (("points", points), ("queries", queries)):
         if not bool(torch.isfinite(given).all()):
             raise ValueError(f"{name} must be finite, but it holds NaN or infinity.")
-    return _Search(queries, points, k, exclude_self).run()
+    with torch.no_grad():
+        return _Search(queries, points, k, exclude_self).run()
 
 
 class _Search:

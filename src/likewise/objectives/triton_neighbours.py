@@ -28,6 +28,8 @@ _PROBABILITY_TILES = ((64, 128, 4, 1), (128, 64, 8, 2), (128, 32, 8, 2), (64, 32
 _SUM_TILES = ((128, 64, 8, 2), (128, 32, 8, 2), (64, 32, 4, 2), (64, 16, 4, 1))
 _STATIC_SHARED = 2048  # bytes of shared memory that a program may need beside its tiles
 _INTERPRETED_SHARED = 1 << 17
+_LEAST_SHARED = 99 << 10  # of the GPUs that have kernels; PyTorch tells only from 2.7 on
+_PARTIAL_SUMS = 1 << 27  # sums of chunks at a time, 512 MiB
 
 
 class _Halves(NamedTuple):
@@ -78,7 +80,9 @@ def fitting_tile(
     """Return the first tile whose rows and columns the shared memory of the device holds."""
     shared = _INTERPRETED_SHARED
     if device.type == "cuda":
-        shared = torch.cuda.get_device_properties(device).shared_memory_per_block_optin
+        shared = getattr(
+            torch.cuda.get_device_properties(device), "shared_memory_per_block_optin", _LEAST_SHARED
+        )
     for tile in tiles:
         rows, cols, _, n_stages = tile
         if 4 * depth * (rows + n_stages * cols) + _STATIC_SHARED <= shared:
@@ -120,7 +124,8 @@ def probability_and_product(Z: Tensor, classes: Tensor) -> tuple[Tensor, Tensor]
     sizes = {"FIRST": first, "SECOND": second}
     n_chunks = n_padded // _CHUNK
     # Chunks of one launch, whose sums are held together.
-    together = max(1, min(n_chunks, tile_elements(Z.device) // (n_padded * depth)))
+    most = min(_PARTIAL_SUMS, tile_elements(Z.device))
+    together = max(1, min(n_chunks, most // (n_padded * depth)))
     partial = torch.empty((together, n_padded, depth), **single)
     partial_totals = torch.empty((together, n_padded), **single)
     sums = torch.zeros((n_padded, depth), dtype=torch.float64, device=Z.device)
