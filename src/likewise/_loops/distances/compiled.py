@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -252,10 +252,18 @@ class PackedRows:
         rotated = frame.axes is not None
         self.stops = [stop for stop in screen_stops if rotated and stop < Z.shape[1]]
         self.order = self._kd_order() if self.stops else np.lexsort((radius2, labels))
+        self._native: Any = None
+        self._lock = Lock()
 
-    @cached_property
+    @property
     def native(self) -> Any:
         """The packed rows, of the compiled loops."""
+        with self._lock:  # threads of a worker scan the same rows: one of them packs
+            if self._native is None:
+                self._native = self._packed()
+            return self._native
+
+    def _packed(self) -> Any:
         frame: Any = self.frame
         instructions = instruction_sets[0]
         single = self.Z.dtype == np.float32
@@ -282,7 +290,12 @@ class PackedRows:
         return other
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "native"}
+        state = vars(self).copy()
+        del state["_native"], state["_lock"]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _native=None, _lock=Lock())
 
     def __sizeof__(self) -> int:
         """Return the bytes of the rows twice, since those that are packed take about as many."""

@@ -19,7 +19,6 @@ screen_rows_per_feature = 32
 _AXES_ROWS = 4096
 _AXES_ERROR = 2.0**-27  # with the rounding of its computation, at most 2^-26
 _AXES_FEATURES = 1 << 12
-_MAPPED_NORM = 1 + 2.0**-8  # more than a map in float32 can enlarge a row by its rounding
 
 
 class SearchFrame(NamedTuple):
@@ -77,13 +76,19 @@ def frame_of_mapped(
     largest_norm : float
         At least ‖x‖ for every row x.
     """
-    # ‖Lx - L mean‖ is at most the norm of L times this; norms of mapped rows are rounded.
-    farthest = _MAPPED_NORM * (largest_norm + float(np.linalg.norm(means)))
-    frame = SearchFrame(L @ means, _scale(float(np.linalg.norm(L)) * farthest, 0), None)
+    # ‖Lx - L mean‖ is at most the norm of L times this. A map in float32 rounds L, and sums of
+    # d products: it moves Lx by at most (d + 2) 2^-24 of that. Twice as much is allowed.
+    rounding = 1 + (len(means) + 8) * 2.0**-23
+    farthest = rounding * (largest_norm + float(np.linalg.norm(means)))
+    # Squares of the entries of L may overflow, or vanish.
+    exponent = math.frexp(float(np.abs(L).max(initial=0.0)))[1]
+    norm = float(np.linalg.norm(np.ldexp(L, -exponent)))
+    frame = SearchFrame(L @ means, _scale(norm * farthest, exponent), None)
     if not _is_screened(n_rows, len(L)):
         return frame
     with single_threaded_blas():
-        return frame._replace(axes=_principal_axes(L @ covariance @ L.T))
+        scaled = L * frame.scale
+        return frame._replace(axes=_principal_axes(scaled @ covariance @ scaled.T))
 
 
 def _scale(widest: float, exponent: int) -> float:

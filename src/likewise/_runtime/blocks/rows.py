@@ -143,7 +143,8 @@ class BlockedRows:
         sorted_blocks = []
         for start, count in zip(starts, self.counts.tolist(), strict=True):
             sent = (places < start + count) & (places + sizes > start) & (sizes > 0)
-            senders = np.flatnonzero(sent.any(axis=1)).tolist()
+            # To a block without rows the first block sends none, of the right type.
+            senders = np.flatnonzero(sent.any(axis=1)).tolist() or [0]
             columns = (self.blocks, keys, places, starts)
             pieces = engine.submit_each(
                 partial(_piece, start, start + count),

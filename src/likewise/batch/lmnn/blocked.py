@@ -1,4 +1,4 @@
-"""LMNN from rows in blocks on a cluster: data, targets and impostors."""
+"""LMNN from rows in blocks on a cluster or in a file: its data and supervision."""
 
 from __future__ import annotations
 

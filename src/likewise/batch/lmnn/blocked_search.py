@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from itertools import combinations
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -16,6 +15,7 @@ from likewise._numerics.products import map_rows
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.blocks.rows import BlockedRows
 from likewise.batch.lmnn.impostors import ImpostorLimit
+from likewise.batch.lmnn.pairs_of_blocks import search_pairs_of_blocks
 from likewise.objectives.blocked import BlockedPairs, BlockedSqdist, MappedRows
 from likewise.objectives.blocked.pairs import ImpostorsInBlock, LocalPairs
 
@@ -41,38 +41,36 @@ class BlockedImpostorSearch(ImpostorLimit):
         self, Z: MappedRows, target_sqdist: BlockedSqdist, slack: float
     ) -> tuple[BlockedPairs, BlockedSqdist]:
         """Search the rows of other classes within the radius of the farthest target."""
-        rows, engine = Z.rows, Z.engine
-        blocks, starts = rows.blocks, rows.starts.tolist()
+        engine = Z.engine
         radius = _Radius(target_sqdist.factor, self.margin, slack)
-        place = _Place(Z.map, Z.search_frame(), engine.n_jobs)
-        # Every block is prepared once, for all scans that it takes part in.
-        packed = engine.submit_each(
-            partial(_pack, radius, place), blocks, self.targets.handles, target_sqdist.handles
-        )
-        limits = (self.max_pairs, engine.n_jobs)
-        pairs = list(combinations(range(len(blocks)), 2))
-        sides = [
-            [column[pair[side]] for pair in pairs]
-            for side in (0, 1)
-            for column in (packed, blocks, starts)
-        ]
-        between = engine.submit_each(partial(_between, limits), *sides)
-        found: list[list[Any]] = [[None] * len(blocks) for _ in blocks]
-        for (b, c), forward, backward in zip(
-            pairs, *(engine.submit_each(itemgetter(k), between) for k in (0, 1)), strict=True
-        ):
-            found[b][c], found[c][b] = forward, backward
-        # The smaller tasks at the end leave no worker without work for long.
-        for b, within in enumerate(engine.submit_each(partial(_within, limits), packed)):
-            found[b][b] = within
-        del between, packed
+        found = self._found(Z, target_sqdist, radius)
         joined = engine.submit_each(_with_impostors, self.targets.handles, found)
+        del found  # `joined` has all of it
         n_found = sum(engine.gather(engine.submit_each(itemgetter(2), joined)))
         if self.max_pairs is not None and n_found > self.max_pairs:
             raise neighbors.TooManyPairs(self.max_pairs)
         self.accept(n_found)
         handles, sqdist = (tuple(engine.submit_each(itemgetter(k), joined)) for k in (0, 1))
         return BlockedPairs(handles, False), BlockedSqdist(sqdist)
+
+    def _found(
+        self, Z: MappedRows, target_sqdist: BlockedSqdist, radius: _Radius
+    ) -> list[list[Any]]:
+        """Return handles of the impostors of every block in every block."""
+        engine, blocks = Z.engine, Z.rows.blocks
+        place = _Place(Z.map, Z.search_frame(), engine.n_jobs)
+        # Every block is prepared once, for all scans that it takes part in.
+        packed = engine.submit_each(
+            partial(_pack, radius, place), blocks, self.targets.handles, target_sqdist.handles
+        )
+        limits = (self.max_pairs, engine.n_jobs)
+        found = search_pairs_of_blocks(
+            engine, partial(_between, limits), packed, blocks, Z.rows.starts.tolist()
+        )
+        # The smaller tasks at the end leave no worker without work for long.
+        for b, within in enumerate(engine.submit_each(partial(_within, limits), packed)):
+            found[b][b] = within
+        return found
 
 
 class _Radius(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from itertools import combinations
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -13,6 +12,7 @@ from likewise import _loops, neighbors
 from likewise._loops.distances.frames import SearchFrame
 from likewise._numerics.products import map_rows
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
+from likewise.batch.lmnn.pairs_of_blocks import search_pairs_of_blocks
 from likewise.neighbors._blocks import nearest_of_class_in_block, nearest_of_pairs
 from likewise.objectives.blocked import BlockedPairs, MappedRows
 from likewise.objectives.blocked.pairs import LocalPairs
@@ -38,23 +38,7 @@ def select_targets(Z: MappedRows, numbers: list[Any], k: int) -> BlockedPairs:
         In smaller classes all other rows are targets.
     """
     engine, blocks, starts = Z.engine, Z.rows.blocks, Z.rows.starts.tolist()
-    place = _Place(Z.map, Z.search_frame(), k, engine.n_jobs)
-    inside = engine.submit_each(partial(_inside, place), blocks, starts, numbers)
-    packed, own = (engine.submit_each(itemgetter(j), inside) for j in (0, 1))
-    pairs = list(combinations(range(len(blocks)), 2))
-    sides = [
-        [column[pair[side]] for pair in pairs]
-        for side in (0, 1)
-        for column in (packed, starts, numbers)
-    ]
-    between = engine.submit_each(partial(_between, place), *sides)
-    found = [[candidates] for candidates in own]
-    for (b, c), forward, backward in zip(
-        pairs, *(engine.submit_each(itemgetter(j), between) for j in (0, 1)), strict=True
-    ):
-        found[b].append(forward)
-        found[c].append(backward)
-    chosen = engine.submit_each(partial(_chosen, k), found)
+    chosen = engine.submit_each(partial(_chosen, k), _candidates(Z, numbers, k))
     handles = []
     for b, block in enumerate(blocks):
         others = [c for c in range(len(blocks)) if c != b]
@@ -62,6 +46,19 @@ def select_targets(Z: MappedRows, numbers: list[Any], k: int) -> BlockedPairs:
         halo = engine.submit_each(_halo, [chosen[b]] * len(others), *columns)
         handles.append(engine.submit(_with_targets, block, starts[b], chosen[b], halo))
     return BlockedPairs(tuple(handles), True)
+
+
+def _candidates(Z: MappedRows, numbers: list[Any], k: int) -> list[list[Any]]:
+    """Return handles of the candidates for each block in every block."""
+    engine, blocks, starts = Z.engine, Z.rows.blocks, Z.rows.starts.tolist()
+    place = _Place(Z.map, Z.search_frame(), k, engine.n_jobs)
+    inside = engine.submit_each(partial(_inside, place), blocks, starts, numbers)
+    packed, own = (engine.submit_each(itemgetter(j), inside) for j in (0, 1))
+    del inside  # which files hold twice otherwise
+    found = search_pairs_of_blocks(engine, partial(_between, place), packed, starts, numbers)
+    for b, candidates in enumerate(own):
+        found[b][b] = candidates
+    return found
 
 
 class _Place(NamedTuple):

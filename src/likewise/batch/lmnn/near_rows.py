@@ -9,6 +9,7 @@ import numpy as np
 
 from likewise._runtime.arrays import Array, IndexArray
 from likewise._runtime.blocks.rows import BlockedRows
+from likewise._runtime.threads import single_threaded_blas
 from likewise.batch.lmnn.preconditioning import power_of_two
 
 _AXES = 8
@@ -16,6 +17,7 @@ _SAMPLE_SHARE = 16  # of the rows, and at most:
 _SAMPLE_ROWS, _SAMPLE_VALUES = 1 << 15, 1 << 22
 _ROWS_PER_CELL = 16  # of the sample
 _CELLS_PER_BLOCK = 16
+_LEAST_SCALE = 2.0**-1000  # the inverse of subnormal numbers overflows
 
 
 def near_rows_together(rows: BlockedRows) -> tuple[BlockedRows, list[Any]]:
@@ -67,12 +69,14 @@ class KDCells(NamedTuple):
 def kd_cells(sample: Array, depth: int) -> KDCells:
     """Divide a sample `depth` times at the median of the principal axis on which it is widest."""
     centre = np.median(sample, axis=0).astype(np.float64)
-    scale = 1 / power_of_two(float(np.abs(sample - centre).max(initial=0.0)))
+    widest = power_of_two(float(np.abs(sample - centre).max(initial=0.0)))
+    scale = 1 / max(widest, _LEAST_SCALE)
     centred = (sample - centre) * scale
-    _, vectors = np.linalg.eigh(centred.T @ centred)
-    axes = vectors[:, ::-1][:, :_AXES]
+    with single_threaded_blas():  # blocks do not depend on the threads of the client
+        _, vectors = np.linalg.eigh(centred.T @ centred)
+        axes = vectors[:, ::-1][:, :_AXES]
+        parts = [centred @ axes]
     axis, threshold = np.zeros(1 << depth, dtype=np.int64), np.zeros(1 << depth)
-    parts = [centred @ axes]
     for node in range(1, 1 << depth):
         points = parts[node - 1]
         if len(points):
