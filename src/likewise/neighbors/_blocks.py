@@ -97,7 +97,7 @@ def _members(codes: IndexArray) -> dict[int, IndexArray]:
     """Return the row numbers of each class."""
     order = np.argsort(codes, kind="stable")
     classes, starts = np.unique(codes[order], return_index=True)
-    return dict(zip(classes.tolist(), np.split(order, starts[1:]), strict=True))
+    return dict(zip(classes.tolist(), np.split(order, starts)[1:], strict=True))
 
 
 def _joined(parts: list[BlockPairs]) -> BlockPairs:
