@@ -96,11 +96,12 @@ class ClusterEngine:
 
     def submit_each(self, task: Callable[..., Any], *columns: Sequence[Any]) -> list[Any]:
         """Return futures, whose keys have the name of the task on Dask's dashboard."""
+        each = list(zip(*columns, strict=True))  # Client.map would leave out what has no partner
+        if not each:
+            return []
         name = _name_of(task)
         # Keys are unique: two fits at a time share nothing.
-        keys = [f"{name}-{uuid.uuid4().hex}" for _ in columns[0]]
-        if not keys:
-            return []
+        keys = [f"{name}-{uuid.uuid4().hex}" for _ in each]
         with _translated_errors():
             return list(
                 self.client.map(partial(_run, task), *map(list, columns), key=keys, pure=False)
