@@ -35,9 +35,9 @@ class Engine(Protocol):
         ...
 
     def submit_each(self, task: Callable[..., Any], *columns: Sequence[Any]) -> list[Any]:
-        """Return handles of the task with the first argument of each column, the second and so on.
+        """Return handles of the task for the first values of all columns, the second and so on.
 
-        For a cluster it is one message.
+        Columns are of the same length. For a cluster it is one message.
         """
         ...
 

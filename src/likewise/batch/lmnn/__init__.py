@@ -15,7 +15,10 @@ The path of `LMNN.fit` to the optimum, file by file:
 ``early_stopping.py``, ``memory.py`` and the kernel are optional or guard the fit;
 ``matrix_problem.py`` and ``projected_subgradient.py`` are the solver of the paper; and
 ``multi_metric.py``, its problem and objective, and ``local_metrics.py`` are the multi-metric
-learner. Files whose names begin with ``torch_`` do the same on tensors.
+learner. Files whose names begin with ``torch_`` do the same on tensors. For rows in blocks, on a
+cluster or in a file, ``blocked.py`` has data and supervision, ``near_rows.py`` puts near rows into
+one block, and ``blocked_targets.py`` and ``blocked_search.py`` search all pairs of blocks, by
+``pairs_of_blocks.py``.
 """
 
 from likewise.batch.lmnn.estimator import LMNN
