@@ -1,10 +1,23 @@
 """One small cluster for all tests here; they are skipped where Dask is not installed."""
 
+import os
+
 import numpy as np
 import pytest
 from gathered import arrays_in
 
 from likewise._runtime.blocks.engines import ClusterEngine
+
+_ENVIRONMENT = set(os.environ)
+
+
+@pytest.fixture(autouse=True)
+def threads_of_this_process():
+    """Undo what Dask sets in this process when it starts workers: OMP_NUM_THREADS and others."""
+    yield
+    for name in set(os.environ) - _ENVIRONMENT:
+        if name.endswith("_NUM_THREADS"):
+            del os.environ[name]
 
 
 @pytest.fixture(scope="session")
