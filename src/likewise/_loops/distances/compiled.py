@@ -286,7 +286,7 @@ class PackedRows:
     def with_radius2(self, radius2: FloatArray) -> PackedRows:
         """Return the same rows, in the same order, with other radii."""
         other = PackedRows.__new__(PackedRows)
-        other.__dict__.update(self.__getstate__(), radius2=radius2)
+        other.__setstate__({**self.__getstate__(), "radius2": radius2})
         return other
 
     def __getstate__(self) -> dict[str, Any]:
