@@ -150,7 +150,7 @@ class BlockedRows:
                 partial(_piece, start, start + count),
                 *([column[b] for b in senders] for column in columns),
             )
-            sorted_blocks.append(engine.submit(_joined, pieces))
+            sorted_blocks.append(engine.submit(_joined, count, pieces))
         blocks, numbers = (engine.submit_each(itemgetter(k), sorted_blocks) for k in (0, 1))
         return replace(self, blocks=tuple(blocks)), numbers
 
@@ -204,9 +204,14 @@ def _piece(
     return _Piece(block[0][sent], block[1][sent], first + sent)
 
 
-def _joined(pieces: list[_Piece]) -> tuple[tuple[Array, IndexArray], IndexArray]:
+def _joined(count: int, pieces: list[_Piece]) -> tuple[tuple[Array, IndexArray], IndexArray]:
     """Return a block of pieces of one block after the other, and the numbers of its rows."""
     rows, groups, numbers = (np.concatenate(side) for side in zip(*pieces, strict=True))
+    if len(rows) != count:  # keys that were lost with a worker have other roundings elsewhere
+        raise RuntimeError(
+            f"A block has {len(rows)} rows instead of {count}, since a lost worker's results were "
+            "computed again by another kind of processor; fit again."
+        )
     return (rows, groups), numbers
 
 
