@@ -115,7 +115,8 @@ def _between(
             max_pairs=_MAX_CANDIDATES * (len(first.Z) + len(second.Z)),
             n_jobs=n_jobs,
         )
-    except neighbors.TooManyPairs:  # of equal rows, or where classes have few rows in a block
+    # Of equal rows, or where classes have few rows in a block, or for lack of memory.
+    except (neighbors.TooManyPairs, MemoryError):
         found = (
             nearest_of_class_in_block(
                 one.Z, one.labels, two.Z, two.labels, k, same_block=False, n_jobs=n_jobs

@@ -12,7 +12,7 @@ from likewise._runtime.blocks.rows import BlockedRows
 from likewise._runtime.threads import single_threaded_blas
 from likewise.batch.lmnn.preconditioning import power_of_two
 
-_AXES = 8
+_AXES, _AXES_FEATURES = 8, 256
 _SAMPLE_SHARE = 16  # of the rows, and at most:
 _SAMPLE_ROWS, _SAMPLE_VALUES = 1 << 15, 1 << 22
 _ROWS_PER_CELL = 16  # of the sample
@@ -73,8 +73,11 @@ def kd_cells(sample: Array, depth: int) -> KDCells:
     scale = 1 / max(widest, _LEAST_SCALE)
     centred = (sample - centre) * scale
     with single_threaded_blas():  # blocks do not depend on the threads of the client
-        _, vectors = np.linalg.eigh(centred.T @ centred)
-        axes = vectors[:, ::-1][:, :_AXES]
+        # Of many features those that vary most: any axes are correct.
+        leading = np.sort(np.argsort(-centred.var(axis=0), kind="stable")[:_AXES_FEATURES])
+        _, vectors = np.linalg.eigh(centred[:, leading].T @ centred[:, leading])
+        axes = np.zeros((len(centre), min(_AXES, len(leading))))
+        axes[leading] = vectors[:, ::-1][:, :_AXES]
         parts = [centred @ axes]
     axis, threshold = np.zeros(1 << depth, dtype=np.int64), np.zeros(1 << depth)
     for node in range(1, 1 << depth):
