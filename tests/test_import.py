@@ -20,7 +20,7 @@ OPTIONAL = (
     *("matplotlib", "pandas", "polars", "pyarrow", "click", "rich", "jinja2", "torch", "dask"),
     *("onnx", "faiss", "psycopg"),
 )
-LAZY_PACKAGES = ["likewise", "likewise.batch", "likewise.online"]
+LAZY_PACKAGES = ["likewise", "likewise.batch", "likewise.batch.lmnn", "likewise.online"]
 SUBMODULES = {
     module.name
     for module in pkgutil.iter_modules(lw.__path__)
@@ -54,6 +54,19 @@ def test_nothing_optional_is_imported(module):
     # What scikit-learn imports for itself is not ours to choose.
     theirs = optional_parts_loaded_by("sklearn.pipeline")
     assert optional_parts_loaded_by(module) <= theirs
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        *("_runtime.blocks.rows", "_runtime.blocks.validation", "batch._scatter"),
+        *("batch.lmnn.blocked", "batch.lmnn.blocked_search", "batch.lmnn.blocked_targets"),
+        *("batch.lmnn.near_rows", "objectives.blocked"),
+    ],
+)
+def test_tasks_of_a_cluster_do_not_import_scikit_learn(module):
+    """Every worker would wait for it, more than a second, while it runs the first tasks."""
+    assert "sklearn" not in modules_after(f"import likewise.{module}")
 
 
 def test_a_fit_of_arrays_loads_neither_torch_nor_dask():

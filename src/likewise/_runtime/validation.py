@@ -17,11 +17,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_X_y, validate_data
 
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.blocks import is_dask, require_in_memory
+from likewise._runtime.sklearn_checks import (
+    check_classification_targets,
+    check_X_y,
+    validate_data,
+)
 from likewise._runtime.tables import check_table
 from likewise._runtime.tensors import is_tensor, on_device, to_numpy
 from likewise._runtime.text import MAX_QUOTED, printable, quote

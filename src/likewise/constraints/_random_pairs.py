@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_random_state
-from sklearn.utils.random import sample_without_replacement
 
 from likewise._runtime.arrays import IndexArray
 from likewise._runtime.validation import at_least, boolean, check_parameters, warn_user
@@ -64,6 +62,8 @@ def random_pairs(
     )
     if len(codes) < 2:
         raise ValueError(f"y has length {len(codes)}, but a pair needs at least 2 labels.")
+    from sklearn.utils import check_random_state  # which workers of a cluster do not import
+
     random = check_random_state(random_state)
     if distinct:
         return _distinct_pairs(codes, n_pairs, balanced, random)
@@ -147,6 +147,8 @@ def _draw(
     """Draw distinct pairs of a place p and one of the places ``start[p]`` to ``stop[p]``."""
     # All possible pairs are numbered place by place.
     last_number = np.cumsum(stop - start)
+    from sklearn.utils.random import sample_without_replacement
+
     number = sample_without_replacement(int(last_number[-1]), n_pairs, random_state=random)
     place = np.searchsorted(last_number, number, side="right")
     return np.column_stack([place, stop[place] - (last_number[place] - number)])

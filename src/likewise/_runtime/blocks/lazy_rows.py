@@ -7,10 +7,10 @@ from operator import itemgetter
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likewise._runtime.arrays import Array
 from likewise._runtime.blocks import is_dask
+from likewise._runtime.sklearn_checks import check_is_fitted, validate_data
 
 
 def check_dask_features(estimator: Any, X: Any, name: str, *, reset: bool = False) -> None:

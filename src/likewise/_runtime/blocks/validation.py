@@ -8,8 +8,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
 from likewise._runtime.arrays import Array, IndexArray
 from likewise._runtime.blocks import is_dask
@@ -17,6 +15,7 @@ from likewise._runtime.blocks.engines import Engine, LocalEngine, engine_of, sha
 from likewise._runtime.blocks.lazy_rows import check_dask_features
 from likewise._runtime.blocks.rows import BlockedRows
 from likewise._runtime.configuration import configured_device
+from likewise._runtime.sklearn_checks import check_classification_targets, validate_data
 from likewise._runtime.tables import check_table
 from likewise._runtime.text import quote
 

@@ -21,7 +21,17 @@ one block, and ``blocked_targets.py`` and ``blocked_search.py`` search all pairs
 ``pairs_of_blocks.py``.
 """
 
-from likewise.batch.lmnn.estimator import LMNN
-from likewise.batch.lmnn.multi_metric import MultiMetricLMNN
+from typing import TYPE_CHECKING
+
+from likewise._runtime.lazy import lazy_package
+
+if TYPE_CHECKING:
+    from likewise.batch.lmnn.estimator import LMNN
+    from likewise.batch.lmnn.multi_metric import MultiMetricLMNN
+else:
+    # Workers of a cluster import the tasks of this package, but not the estimators.
+    __getattr__, __dir__ = lazy_package(
+        __name__, {"estimator": ["LMNN"], "multi_metric": ["MultiMetricLMNN"]}
+    )
 
 __all__ = ["LMNN", "MultiMetricLMNN"]
