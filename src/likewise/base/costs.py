@@ -96,8 +96,8 @@ def _covariance(s: Size) -> float:
 
 def _lmnn(s: Size) -> float:
     """Exact searches in single precision, and steps over the rows and their pairs."""
-    searches = _SEARCHES * s.search * (0.15 if s.d >= _SCREENED_FEATURES else 0.46)
-    single = 0.3 if s.itemsize == 4 else 1.0
+    searches = _SEARCHES * s.search * (0.12 if s.d >= _SCREENED_FEATURES else 0.46)
+    single = 0.23 if s.itemsize == 4 else 1.0
     return searches + single * s.iterations(70) * s.n * s.d * (6 * s.d + 2500)
 
 
