@@ -13,6 +13,8 @@ from sklearn.datasets import load_digits
 
 import likewise as lw
 from likewise._runtime.blocks.engines import ClusterEngine, engine_of
+from likewise.batch.lmnn import blocked_search
+from likewise.neighbors import TooManyPairs
 
 pytest.importorskip("distributed", reason="needs likewise[dask]")
 
@@ -122,6 +124,28 @@ def test_the_rows_are_not_gathered(client, digits, monkeypatch):
     assert len(received) > 100
     # Rows are 64 bytes each; what comes back is L, 16 × 16, and samples of squared distances.
     assert max(received) < X.nbytes / 10
+
+
+def test_too_many_impostors_are_no_failures_of_tasks(client, digits, monkeypatch, caplog):
+    """The solver halves its step, or searches without a limit: workers log no errors."""
+    limits = []
+    search = blocked_search.BlockedImpostorSearch.__call__
+
+    def limited(self, *args):
+        if self.max_pairs is not None and not limits:
+            self.max_pairs = 10
+        try:
+            return search(self, *args)
+        except TooManyPairs as error:
+            limits.append(error.max_pairs)
+            raise
+
+    monkeypatch.setattr(blocked_search.BlockedImpostorSearch, "__call__", limited)
+    with caplog.at_level("ERROR", logger="distributed"):
+        model = fitted_on(*digits, tol=0.2)
+    assert limits
+    assert model.converged_
+    assert "Compute Failed" not in caplog.text
 
 
 def joined_workers(cluster):

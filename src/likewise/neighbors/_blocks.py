@@ -58,10 +58,14 @@ def nearest_of_class_in_block(
     """
     by_code, by_other = _members(codes), _members(other_codes)
     parts: list[BlockPairs] = []
-    if same_block and min(map(len, by_code.values()), default=0) >= LARGE_CLASS:
-        found = nearest_in_large_classes(Z, codes, k, n_jobs=n_jobs)
+    large = [rows for rows in by_code.values() if same_block and len(rows) >= LARGE_CLASS]
+    if large:
+        rows = np.sort(np.concatenate(large))
+        found = nearest_in_large_classes(Z[rows], codes[rows], k, n_jobs=n_jobs)
         if found is not None:
-            return BlockPairs(np.repeat(np.arange(len(Z)), k), found[1].ravel(), found[0].ravel())
+            sqdist, index = found
+            parts.append(BlockPairs(np.repeat(rows, k), rows[index].ravel(), sqdist.ravel()))
+            by_code = {code: rows for code, rows in by_code.items() if len(rows) < LARGE_CLASS}
     small: list[tuple[IndexArray, IndexArray]] = []
     for code in by_code.keys() & by_other.keys():
         rows, cols = by_code[code], by_other[code]

@@ -46,8 +46,9 @@ class BlockedImpostorSearch(ImpostorLimit):
         found = self._found(Z, target_sqdist, radius)
         joined = engine.submit_each(_with_impostors, self.targets.handles, found)
         del found  # `joined` has all of it
-        n_found = sum(engine.gather(engine.submit_each(itemgetter(2), joined)))
-        if self.max_pairs is not None and n_found > self.max_pairs:
+        counts = engine.gather(engine.submit_each(itemgetter(2), joined))
+        n_found = sum(counts)
+        if self.max_pairs is not None and (min(counts) < 0 or n_found > self.max_pairs):
             raise neighbors.TooManyPairs(self.max_pairs)
         self.accept(n_found)
         handles, sqdist = (tuple(engine.submit_each(itemgetter(k), joined)) for k in (0, 1))
@@ -104,10 +105,10 @@ def _pack(
     return _loops.pack_rows(Z, codes, radius2, place.frame, n_jobs=n_jobs)
 
 
-def _within(limits: _Limits, packed: Any) -> ImpostorsInBlock:
-    max_pairs, n_jobs = limits
-    found, _ = _loops.scan_packed(packed, packed, max_pairs=max_pairs, n_jobs=n_jobs)
-    return ImpostorsInBlock(*found, None, None)
+def _within(limits: _Limits, packed: Any) -> ImpostorsInBlock | None:
+    """Return the impostors of a block in itself, or None if there are too many."""
+    found = _scanned(limits, packed, packed)
+    return None if found is None else ImpostorsInBlock(*found[0], None, None)
 
 
 def _between(
@@ -118,11 +119,22 @@ def _between(
     second: Any,
     other: _Block,
     other_start: int,
-) -> tuple[ImpostorsInBlock, ImpostorsInBlock]:
-    """Return the impostors of each of two blocks in the other, with their rows."""
-    max_pairs, n_jobs = limits
-    forward, backward = _loops.scan_packed(first, second, max_pairs=max_pairs, n_jobs=n_jobs)
+) -> tuple[ImpostorsInBlock | None, ImpostorsInBlock | None]:
+    """Return the impostors of each of two blocks in the other, or None if there are too many."""
+    found = _scanned(limits, first, second)
+    if found is None:
+        return None, None
+    forward, backward = found
     return _with_halo(forward, other[0], other_start), _with_halo(backward, block[0], start)
+
+
+def _scanned(limits: _Limits, first: Any, second: Any) -> tuple[PairsFound, PairsFound] | None:
+    """Return the pairs, or None if there are too many, which is no failure of the task."""
+    max_pairs, n_jobs = limits
+    try:
+        return _loops.scan_packed(first, second, max_pairs=max_pairs, n_jobs=n_jobs)
+    except neighbors.TooManyPairs:
+        return None
 
 
 def _with_halo(pairs: PairsFound, X: Array, start: int) -> ImpostorsInBlock:
@@ -136,8 +148,14 @@ def _with_halo(pairs: PairsFound, X: Array, start: int) -> ImpostorsInBlock:
 
 
 def _with_impostors(
-    local: LocalPairs, found: list[ImpostorsInBlock]
+    local: LocalPairs, found: list[ImpostorsInBlock | None]
 ) -> tuple[LocalPairs, FloatArray, int]:
-    """Return the pairs of a block, the squared distances of its impostors, and their number."""
-    pairs, sqdist = local.with_impostors(found)
+    """Return the pairs of a block, the squared distances of its impostors, and their number.
+
+    The number is -1 if there are too many.
+    """
+    parts = [part for part in found if part is not None]
+    if len(parts) < len(found):
+        return local, np.empty(0), -1
+    pairs, sqdist = local.with_impostors(parts)
     return pairs, sqdist, len(sqdist)
