@@ -5,12 +5,15 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from loop_backends import needs_native
+from loop_backends import _native, needs_native
 
 from likewise import _loops
 from likewise._loops.distances import frames
 from likewise._loops.distances.frames import frame_of, frame_of_mapped
 from likewise._numerics.products import map_rows
+
+if _native is not None:
+    from likewise._loops.distances import compiled
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -66,7 +69,7 @@ def test_more_features_than_axes_are_computed_for(monkeypatch):
 def test_threads_that_scan_the_same_rows_pack_them_once(monkeypatch):
     Z = np.random.default_rng(0).normal(size=(400, 5))
     labels, radius2 = np.arange(400) % 3, np.full(400, 2.0)
-    packed = _loops.pack_rows(Z, labels, radius2, frame_of(Z), n_jobs=1)
+    packed = compiled.pack_rows(Z, labels, radius2, frame_of(Z), n_jobs=1)
     calls, pack = [], type(packed)._packed
 
     def recorded(self):
