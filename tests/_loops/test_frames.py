@@ -78,12 +78,12 @@ def test_threads_that_scan_the_same_rows_pack_them_once(monkeypatch):
 
     monkeypatch.setattr(type(packed), "_packed", recorded)
     with ThreadPoolExecutor(8) as pool:
-        scans = [pool.submit(_loops.scan_packed, packed, packed, n_jobs=1) for _ in range(16)]
+        scans = [pool.submit(compiled.scan_packed, packed, packed, n_jobs=1) for _ in range(16)]
         copies = [pool.submit(pickle.dumps, packed) for _ in range(16)]
         found = [scan.result()[0] for scan in scans]
     assert calls == [packed]
     copy = pickle.loads(copies[-1].result())
-    expected = _loops.scan_packed(copy, copy)[0]
+    expected = compiled.scan_packed(copy, copy)[0]
     assert calls == [packed, copy]
     for pairs in found:
         for side, of_copy in zip(pairs, expected, strict=True):
