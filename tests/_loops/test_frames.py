@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from loop_backends import _native, needs_native
 
-from likewise import _loops
 from likewise._loops.distances import frames
 from likewise._loops.distances.frames import frame_of, frame_of_mapped
 from likewise._numerics.products import map_rows
