@@ -94,7 +94,14 @@ def draw(curves: list[Curve], fact: str) -> Figure:
         axes.set_xticks(ticks, [_short(tick) for tick in ticks])
         axes.set_xticks([], minor=True)
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        figure.legend(loc="outside upper left", ncols=2, fontsize=SMALL_FONT_SIZE, labelcolor=INK)
+        figure.legend(
+            loc="outside upper left",
+            ncols=2,
+            columnspacing=1,
+            handlelength=1.6,
+            fontsize=SMALL_FONT_SIZE,
+            labelcolor=INK,
+        )
     return figure
 
 
