@@ -74,15 +74,14 @@ class LMNNProblem:
         if self._searched is None or self._searched.L is not L:
             Z = objective.transform(L)
             targets = objective.sqdist(Z, objective.targets)
-            seen_loss = self._seen_loss(objective, L, Z, targets)
+            if self._searched is not None:  # else there is no working set
+                seen_loss = self._seen_loss(objective, L, Z, targets)
             self._stepped = None  # frees its pairs
             found = self._search(Z, targets)
             if found is None:
                 return None
             pairs, impostors = found
             objective = replace(objective, impostors=pairs)
-            if self._searched is None:
-                seen_loss = None  # there was no working set
             # In one statement, which no interrupt divides.
             self.objective, self._searched = (
                 replace(self.objective, impostors=pairs),
