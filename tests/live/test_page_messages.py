@@ -26,7 +26,9 @@ def label(texts, tmp_path):
             yield url, client
 
 
-def _changing(change):
+def changing(change):
+    """Return a handler that changes what the service says."""
+
     def answer(route):
         response = route.fetch()
         content = response.json()
@@ -36,11 +38,11 @@ def _changing(change):
     return answer
 
 
-def open_page(chromium, url, answers=()):
-    """Open the page in a browser of its own; `answers` change what the service says."""
+def open_page(chromium, url, routes=()):
+    """Open the page in a browser of its own; `routes` are pairs of a path and its handler."""
     page = chromium.new_context().new_page()
-    for path, change in answers:
-        page.route(path, _changing(change))
+    for path, handler in routes:  # before the page loads: later requests can pass by a new handler
+        page.route(path, handler)
     page.goto(url)
     expect(page.locator("#count")).to_contain_text("judged", timeout=60_000)
     return page
@@ -121,7 +123,6 @@ def test_while_the_service_cannot_be_reached_the_answer_waits(chromium, label):
 
 def test_an_answer_whose_receipt_was_lost_counts_once(chromium, label):
     url, client = label
-    page = open_page(chromium, url)
     sent = []
 
     def lose_the_first(route):
@@ -132,7 +133,7 @@ def test_an_answer_whose_receipt_was_lost_counts_once(chromium, label):
         else:
             route.continue_()
 
-    page.route("**/judgements", lose_the_first)
+    page = open_page(chromium, url, [("**/judgements", lose_the_first)])
     page.keyboard.press("d")
     count(page, 1)
     expect(page.locator("#message")).to_have_text("You answered: different.")
@@ -154,7 +155,8 @@ def test_notes_of_items_and_both_error_rates_are_shown(chromium, label):
         rates = {"promise": "FMR is at most 10 %.", "fmr": 0.08, "fnmr": 0.64}
         progress["audit"] = rates | {"drift": {"alarms": []}}
 
-    page = open_page(chromium, label[0], [("**/next*", add_notes), ("**/progress", add_rates)])
+    changes = [("**/next*", changing(add_notes)), ("**/progress", changing(add_rates))]
+    page = open_page(chromium, label[0], changes)
     assert page.inner_text("#right .note") == "Only a <b>part</b> is shown."
     assert page.locator("#left .note").count() == 0
     assert page.inner_text("#rates") == (
