@@ -47,3 +47,15 @@ def test_keys_are_unique(engine):
     # Equal tasks share nothing: one fit must not end with the data of another.
     keys = [handle.key for _ in range(2) for handle in engine.submit_each(total, [1, 1])]
     assert len(set(keys)) == 4
+
+
+def test_futures_are_released_after_the_next_tasks_were_sent(engine):
+    # Released before, the next tasks would wait 10 ms for the message that says so.
+    keys = []
+    for _ in range(2):
+        handles = engine.submit_each(total, [1, 1])
+        keys.append({handle.key for handle in handles})
+        engine.gather(handles)
+    del handles
+    assert {str(key) for key in engine.client.refcount} >= keys[1]
+    assert not {str(key) for key in engine.client.refcount} & keys[0]

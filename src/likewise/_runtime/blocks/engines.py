@@ -87,6 +87,7 @@ class ClusterEngine:
 
     def __init__(self, client: Any) -> None:
         self.client = client
+        self._gathered: list[Any] = []
 
     def submit(self, task: Callable[..., Any], *arguments: Any) -> Any:
         """Return a future."""
@@ -113,8 +114,12 @@ class ClusterEngine:
         A cluster without any worker is waited for as long as Dask's own setting
         ``distributed.scheduler.no-workers-timeout`` says, or five minutes.
         """
+        futures = list(handles)
+        # Dask sends messages of a client at least 10 ms apart, and releases futures by one: those
+        # gathered before are released now, when their successors have been sent.
+        self._gathered = futures
         with _translated_errors():
-            return list(self.client.sync(_gather, self.client, list(handles)))
+            return list(self.client.sync(_gather, self.client, futures))
 
 
 async def _gather(client: Any, handles: list[Any]) -> list[Any]:
