@@ -8,13 +8,11 @@ from likewise.objectives.dissimilar_pairs import (
     WeightedFeatures,
 )
 from likewise.objectives.label_energies import label_energies
-from likewise.objectives.large_margin import (
+from likewise.objectives.large_margin import GroupedPairs, LargeMargin, PairLoss
+from likewise.objectives.large_margin_bound import (
     DualBound,
-    GroupedPairs,
-    LargeMargin,
     LargeMarginBound,
     LowerBound,
-    PairLoss,
     QuadraticPenalty,
 )
 from likewise.objectives.local_margin import LocalMarginObjective

@@ -22,12 +22,8 @@ from likewise._numerics.torch_products import (
 from likewise._runtime.arrays import Array, IndexArray
 from likewise._runtime.kernel_check import has_kernels
 from likewise._runtime.tensors import Tensor, tensor_like, to_numpy
-from likewise.objectives.large_margin import (
-    LargeMarginBound,
-    LowerBound,
-    PairLoss,
-    QuadraticPenalty,
-)
+from likewise.objectives.large_margin import PairLoss
+from likewise.objectives.large_margin_bound import LargeMarginBound, LowerBound, QuadraticPenalty
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +195,7 @@ class TorchLargeMargin:
         )
 
     def _hinges(self, targets: Tensor, impostors: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return what the loop `group_hinges` returns: losses of groups, and derivatives."""
+        """Return the losses of groups and the derivatives of the hinges, before all weights."""
         n_groups = len(self.weights)
         if not len(impostors):
             return targets.new_zeros(n_groups), torch.zeros_like(targets), impostors

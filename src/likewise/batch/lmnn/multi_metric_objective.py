@@ -12,13 +12,11 @@ import numpy as np
 from likewise import _loops
 from likewise._numerics.products import gradient_in_components, map_rows
 from likewise._runtime.arrays import Array, BoolArray, FloatArray, IndexArray
-from likewise.objectives.large_margin import (
+from likewise.objectives.large_margin import GroupedPairs, LargeMargin, PairLoss
+from likewise.objectives.large_margin_bound import (
     DualBound,
-    GroupedPairs,
-    LargeMargin,
     LargeMarginBound,
     LowerBound,
-    PairLoss,
     QuadraticPenalty,
     negative_part,
     scaled_to_feasible,

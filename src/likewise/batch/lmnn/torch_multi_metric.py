@@ -14,7 +14,8 @@ from likewise._runtime.arrays import Array
 from likewise._runtime.tensors import Tensor, tensor_like
 from likewise.batch.lmnn.multi_metric_objective import MultiMetricLargeMarginBound
 from likewise.batch.lmnn.torch_measured_rows import LastMeasuredRows, MeasuredRows
-from likewise.objectives.large_margin import LowerBound, PairLoss, QuadraticPenalty
+from likewise.objectives.large_margin import PairLoss
+from likewise.objectives.large_margin_bound import LowerBound, QuadraticPenalty
 from likewise.objectives.torch_large_margin import TensorPairs, TorchLargeMargin
 
 
