@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from blocked_rows import blocked, contents
 
+from likewise._runtime.blocks import rows as blocks_of_rows
 from likewise._runtime.blocks import stored_results
 
 
@@ -57,3 +58,20 @@ def test_only_the_order_of_keys_within_a_block_is_lost():
     assert second[2].tolist() == [0, 4, 5]
     assert first[1].tolist() == [1, 2, 3]
     assert second[0].ravel().tolist() == [2, 2, 1]
+
+
+def test_keys_that_differ_when_computed_again_end_the_fit(monkeypatch):
+    # Other processors may round otherwise: rows would be lost, or be in two blocks.
+    piece, calls = blocks_of_rows._piece, []
+
+    def other_keys_for_the_second_block(start, stop, block, keys, *places):
+        calls.append(start)
+        changed = np.roll(keys, 1) if start else keys
+        return piece(start, stop, block, changed, *places)
+
+    monkeypatch.setattr(blocks_of_rows, "_piece", other_keys_for_the_second_block)
+    X = np.array([[2.0], [0.0], [1.0], [0.0], [2.0], [1.0], [0.0], [0.0]])
+    rows = blocked(X, np.arange(8), [3, 5])
+    with pytest.raises(RuntimeError, match="Rows were lost or doubled between blocks"):
+        rows.sorted_by(lambda X, groups: X[:, 0].astype(np.int64), 3)
+    assert len(set(calls)) == 2

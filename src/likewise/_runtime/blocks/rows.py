@@ -150,8 +150,11 @@ class BlockedRows:
                 partial(_piece, start, start + count),
                 *([column[b] for b in senders] for column in columns),
             )
-            sorted_blocks.append(engine.submit(_joined, count, pieces))
+            sorted_blocks.append(engine.submit(_joined, pieces))
         blocks, numbers = (engine.submit_each(itemgetter(k), sorted_blocks) for k in (0, 1))
+        _check_every_row_is_there(
+            self.counts, engine.gather(engine.submit_each(_sums_of_powers, numbers))
+        )
         return replace(self, blocks=tuple(blocks)), numbers
 
     def in_one_group(self) -> BlockedRows:
@@ -204,15 +207,28 @@ def _piece(
     return _Piece(block[0][sent], block[1][sent], first + sent)
 
 
-def _joined(count: int, pieces: list[_Piece]) -> tuple[tuple[Array, IndexArray], IndexArray]:
+def _joined(pieces: list[_Piece]) -> tuple[tuple[Array, IndexArray], IndexArray]:
     """Return a block of pieces of one block after the other, and the numbers of its rows."""
     rows, groups, numbers = (np.concatenate(side) for side in zip(*pieces, strict=True))
-    if len(rows) != count:  # keys that were lost with a worker have other roundings elsewhere
+    return (rows, groups), numbers
+
+
+def _sums_of_powers(numbers: IndexArray) -> Array:
+    """Return the sums of the 0th, first and second powers, modulo 2⁶⁴."""
+    of_first = numbers.astype(np.uint64)
+    return np.array([len(numbers), of_first.sum(), np.square(of_first).sum()], dtype=np.uint64)
+
+
+def _check_every_row_is_there(counts: IndexArray, sums: list[Array]) -> None:
+    """Raise if a block has other than its number of rows, or rows are lost or in two blocks."""
+    every = _sums_of_powers(np.arange(counts.sum()))
+    found = [int(of_block[0]) for of_block in sums]
+    if found != counts.tolist() or (np.sum(sums, axis=0) != every).any():
+        # Another kind of processor may round keys otherwise.
         raise RuntimeError(
-            f"A block has {len(rows)} rows instead of {count}, since a lost worker's results were "
+            "Rows were lost or doubled between blocks: results of a lost worker were probably "
             "computed again by another kind of processor; fit again."
         )
-    return (rows, groups), numbers
 
 
 def _regroup(new_group: IndexArray, rows: Array, groups: IndexArray) -> tuple[Array, IndexArray]:
