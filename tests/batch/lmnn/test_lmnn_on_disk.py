@@ -134,3 +134,13 @@ def test_less_memory_than_the_rows_in_memory(tmp_path):
             peaks.append(tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()
     assert peaks[1] < peaks[0] / 2
+
+
+def test_too_many_pairs_for_max_memory_are_said_in_the_words_of_lmnn(tmp_path):
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(20_000, 20)).astype(np.float32), random.integers(0, 5, 20_000)
+    learner = lw.LMNN()
+    sentence = "more pairs of rows of different classes within the margin than fit in .*max_memory"
+    with lw.config_context(max_memory="16MiB"), pytest.raises(MemoryError, match=sentence):
+        learner.fit(on_disk(tmp_path, X), y)
+    assert not hasattr(learner, "components_")

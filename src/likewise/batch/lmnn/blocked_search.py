@@ -43,10 +43,11 @@ class BlockedImpostorSearch(ImpostorLimit):
         """Search the rows of other classes within the radius of the farthest target."""
         engine = Z.engine
         radius = _Radius(target_sqdist.factor, self.margin, slack)
-        found = self._found(Z, target_sqdist, radius)
-        joined = engine.submit_each(_with_impostors, self.targets.handles, found)
-        del found  # `joined` has all of it
-        counts = engine.gather(engine.submit_each(itemgetter(2), joined))
+        with self.said_for_pairs():
+            found = self._found(Z, target_sqdist, radius)
+            joined = engine.submit_each(_with_impostors, self.targets.handles, found)
+            del found  # `joined` has all of it
+            counts = engine.gather(engine.submit_each(itemgetter(2), joined))
         n_found = sum(counts)
         if self.max_pairs is not None and (min(counts) < 0 or n_found > self.max_pairs):
             raise neighbors.TooManyPairs(self.max_pairs)
@@ -59,10 +60,10 @@ class BlockedImpostorSearch(ImpostorLimit):
     ) -> list[list[Any]]:
         """Return handles of the impostors of every block in every block."""
         engine, blocks = Z.engine, Z.rows.blocks
-        place = _Place(Z.map, Z.search_frame(), engine.n_jobs)
+        options = _SearchOptions(Z.map, Z.search_frame(), engine.n_jobs)
         # Every block is prepared once, for all scans that it takes part in.
         packed = engine.submit_each(
-            partial(_pack, radius, place), blocks, self.targets.handles, target_sqdist.handles
+            partial(_pack, radius, options), blocks, self.targets.handles, target_sqdist.handles
         )
         limits = (self.max_pairs, engine.n_jobs)
         found = search_pairs_of_blocks(
@@ -82,7 +83,7 @@ class _Radius(NamedTuple):
     slack: float
 
 
-class _Place(NamedTuple):
+class _SearchOptions(NamedTuple):
     """The map of the rows, and the frame and threads of the search."""
 
     L: Array
@@ -91,7 +92,7 @@ class _Place(NamedTuple):
 
 
 def _pack(
-    radius: _Radius, place: _Place, block: _Block, local: LocalPairs, sqdist: FloatArray
+    radius: _Radius, options: _SearchOptions, block: _Block, local: LocalPairs, sqdist: FloatArray
 ) -> Any:
     """Return a block for scans, with the squared search radius of each row, 0 without targets."""
     indptr = local.targets.indptr
@@ -100,9 +101,9 @@ def _pack(
     if with_targets.any():
         farthest = np.maximum.reduceat(radius.factor * sqdist, indptr[:-1][with_targets])
         radius2[with_targets] = (radius.margin + farthest) * (1 + radius.slack)
-    (rows, codes), n_jobs = block, place.n_jobs
-    Z = map_rows(rows, place.L, n_jobs)
-    return _loops.pack_rows(Z, codes, radius2, place.frame, n_jobs=n_jobs)
+    (rows, codes), n_jobs = block, options.n_jobs
+    Z = map_rows(rows, options.L, n_jobs)
+    return _loops.pack_rows(Z, codes, radius2, options.frame, n_jobs=n_jobs)
 
 
 def _within(limits: _Limits, packed: Any) -> ImpostorsInBlock | None:
