@@ -1,6 +1,9 @@
 """Frames of radius searches: no row is farther than 1 from the centre, in whatever it is mapped."""
 
 import pickle
+import subprocess
+import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -73,6 +76,7 @@ def test_threads_that_scan_the_same_rows_pack_them_once(monkeypatch):
 
     def recorded(self):
         calls.append(self)
+        time.sleep(0.05)  # long enough for other threads to come while it packs
         return pack(self)
 
     monkeypatch.setattr(type(packed), "_packed", recorded)
@@ -87,3 +91,35 @@ def test_threads_that_scan_the_same_rows_pack_them_once(monkeypatch):
     for pairs in found:
         for side, of_copy in zip(pairs, expected, strict=True):
             np.testing.assert_array_equal(side, of_copy)
+
+
+_BYTES_OF_PACKED_ROWS = """
+import sys
+import numpy as np
+from likewise._loops.distances import compiled
+from likewise._loops.distances.frames import frame_of
+
+def resident():
+    line = next(line for line in open("/proc/self/status") if line.startswith("VmRSS"))
+    return 1024 * int(line.split()[1])
+
+d, dtype = int(sys.argv[1]), sys.argv[2]
+Z = np.random.default_rng(0).normal(size=(60_000, d)).astype(dtype)
+labels, radius2 = np.arange(len(Z)) % 3, np.full(len(Z), 1e-3)
+frame = frame_of(Z)
+compiled.pack_rows(Z[:2000], labels[:2000], radius2[:2000], frame, n_jobs=1).native  # warm
+rows = compiled.pack_rows(Z, labels, radius2, frame, n_jobs=1)
+before = resident()
+rows.native
+print((Z.nbytes + resident() - before) / rows.__sizeof__())
+"""
+
+
+@needs_native
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("d", [20, 164])  # without and with rows that are stored twice
+def test_the_size_of_packed_rows_is_what_they_take(d, dtype):
+    command = [sys.executable, "-c", _BYTES_OF_PACKED_ROWS, str(d), dtype]
+    ratio = float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert 0.7 < ratio < 1.3

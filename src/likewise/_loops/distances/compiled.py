@@ -298,8 +298,10 @@ class PackedRows:
         vars(self).update(state, _native=None, _lock=Lock())
 
     def __sizeof__(self) -> int:
-        """Return the bytes of the rows twice, since those that are packed take about as many."""
-        return 2 * int(self.Z.nbytes + self.order.nbytes)
+        """Return the bytes of the rows and of those that are packed, also before they are."""
+        copies = 2 if self.stops else 1  # in single precision, in panels and row by row
+        packed = copies * np.dtype(np.float32).itemsize * self.Z.size
+        return int(self.Z.nbytes + packed + 2 * self.order.nbytes)
 
     def _kd_order(self) -> IndexArray:
         """Return the rows sorted by label, and within a label such that near rows are together."""

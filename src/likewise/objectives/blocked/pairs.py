@@ -127,9 +127,12 @@ class LocalPairs:
         return LocalPairs(X, everyone, targets, GroupedPairs(rows, cols, indptr)), sqdist
 
     def __sizeof__(self) -> int:
-        """Return the bytes of the arrays, by which a scheduler decides what to move or spill."""
+        """Return the bytes of the arrays, by which a scheduler decides what to move or spill.
+
+        The incidence of the pairs counts, which a gradient adds: it takes as much as they do.
+        """
         pairs = (self.targets, self.impostors)
-        arrays = (*(array for p in pairs for array in (p.rows, p.cols, p.indptr)), self.numbers)
+        arrays = (*(array for p in pairs for array in 2 * (p.rows, p.cols, p.indptr)), self.numbers)
         return int(self.X.nbytes + sum(array.nbytes for array in arrays))
 
 
