@@ -53,7 +53,7 @@ class KDCells(NamedTuple):
 
     def points(self, rows: Array) -> Array:
         """Return rows on the axes."""
-        with np.errstate(over="ignore", invalid="ignore"):  # of rows that the sample is tiny to
+        with np.errstate(over="ignore", invalid="ignore"):  # of rows much larger than the sample
             return np.asarray((rows - self.centre) * self.scale @ self.axes)
 
     def cell_of(self, rows: Array, groups: IndexArray) -> IndexArray:

@@ -76,7 +76,7 @@ class LMNNProblem:
             targets = objective.sqdist(Z, objective.targets)
             if self._searched is not None:  # else there is no working set
                 seen_loss = self._seen_loss(objective, L, Z, targets)
-            self._stepped = None  # frees its pairs
+            self._stepped = None  # else its pairs would be kept beside those that are found
             found = self._search(Z, targets)
             if found is None:
                 return None

@@ -15,7 +15,7 @@ from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.blocks.engines import Engine
 from likewise.objectives.blocked.mapped_rows import MappedRows
 from likewise.objectives.blocked.pairs import BlockedPairs, BlockedSqdist, LocalPairs
-from likewise.objectives.large_margin import LargeMarginBound, QuadraticPenalty
+from likewise.objectives.large_margin_bound import LargeMarginBound, QuadraticPenalty
 
 _MAX_SAMPLE = 1 << 20  # squared distances that a median is taken of
 _SUMMED_HERE = 32  # parts that are gathered and added here; more are added in a tree of tasks
@@ -104,7 +104,7 @@ class BlockedLargeMargin:
         return float(np.median(self.sample(sqdist)))
 
     def sample(self, sqdist: BlockedSqdist) -> FloatArray:
-        """Return all squared distances, or every so-many-th of more than a million."""
+        """Return the squared distances, of more than a million every k-th."""
         engine = self.X.engine
         counts = engine.gather(engine.submit_each(len, sqdist.handles))
         step = -(-sum(counts) // _MAX_SAMPLE) or 1

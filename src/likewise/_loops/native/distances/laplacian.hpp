@@ -95,7 +95,8 @@ LIKEWISE_INLINE void add_edges(const T* Z, int64_t d, const T* own, const Adjace
     for (int v = 0; v < V; ++v) *reinterpret_cast<Doubles*>(sum + k + v * W) = total[v];
 }
 
-// The rows of `pairs`, from row `begin` on, of the product. Each row gathers its own sum, so no two threads write to one row.
+// The rows of `pairs`, from row `begin` on, of the product. Each row gathers its own sum, so no two
+// threads write to one row.
 // A few edges at a time, whose rows stay in the nearest cache, and of these some features at a
 // time, whose sums stay in registers; meanwhile the same features of the next edges are fetched.
 // Every feature is summed in the order of the edges.
