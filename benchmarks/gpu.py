@@ -13,6 +13,8 @@ from scipy.spatial.distance import cdist
 
 from benchmarks.base import OURS, Benchmark, Rival, Target, WrongAnswerError, benchmark
 from benchmarks.data import SMOKE_ROWS
+from benchmarks.growth import GrowthOfFits
+from benchmarks.growth_data import ROWS, rows_name
 from benchmarks.lmnn import LMNNFit
 from benchmarks.nca import NCA
 from benchmarks.scale import ManyRows
@@ -226,3 +228,34 @@ class NearestOnGPU(Benchmark):
         if not np.allclose(found, exact, rtol=1e-4, atol=1e-5 * size):
             raise WrongAnswerError("distances are not those of the nearest rows")
         return on_device(result)
+
+
+class GrowthOnGPU(GrowthOfFits):
+    """Fits at the defaults; `fit_s` is the time of a fit of rows that are on the device."""
+
+    facts = ("rows", "features", "pairs", "device_mb")
+
+    def score(self, result, arrays, reference):
+        found = super().score(result, arrays, reference)
+        return {**found, "device_mb": float(result["device_mb"])}
+
+
+@benchmark("gpu-growth-rows-lmnn", datasets=[*map(rows_name, ROWS)], repeats=1, budget_s=300)
+class LMNNOverRowsOnGPU(GrowthOnGPU):
+    """LMNN on a GPU, by the number of rows, as in `growth-rows-lmnn`."""
+
+    rivals = {OURS: Rival("on_gpu:fit", options={"name": "LMNN"})}
+
+
+@benchmark("gpu-growth-rows-nca", datasets=[*map(rows_name, ROWS)], repeats=1, budget_s=300)
+class NCAOverRowsOnGPU(GrowthOnGPU):
+    """NCA on a GPU, by the number of rows, as in `growth-rows-nca`."""
+
+    rivals = {OURS: Rival("on_gpu:fit", options={"name": "NCA"})}
+
+
+@benchmark("gpu-growth-rows-rca", datasets=[*map(rows_name, ROWS)], repeats=1, budget_s=300)
+class RCAOverRowsOnGPU(GrowthOnGPU):
+    """RCA on a GPU, by the number of rows, as in `growth-rows-rca`."""
+
+    rivals = {OURS: Rival("on_gpu:fit", options={"name": "RCA"})}

@@ -1,6 +1,6 @@
 """Draw how fits grow with rows, features and pairs, from the results of the benchmarks.
 
-For the page *How large is too large*. Results of ``growth-rows-METHOD-gpu`` are drawn as well once
+For the page *How large is too large*. Results of ``gpu-growth-rows-METHOD`` are drawn as well once
 they are stored.
 """
 
@@ -23,6 +23,8 @@ OURS = "likewise"
 METHODS = ("LMNN", "NCA", "RCA", "ITML", "PCML", "LDML", "MMC", "PAMetric")
 # The dashes of each engine.
 ENGINES = {"": "-", "two workers": "--", "GPU": ":"}
+# The device of results whose names begin so.
+DEVICES = {"growth-rows-": "", "gpu-growth-rows-": "GPU"}
 # As wide as a phone shows it, so that its text has the size of that of the page.
 WIDTH, HEIGHT = 4.2, 3.6
 
@@ -48,12 +50,13 @@ class Curve(NamedTuple):
 def over_rows() -> list[Curve]:
     """Return the curves of each method and engine."""
     found = []
-    for path in sorted(RESULTS.glob("growth-rows-*.json")):
-        results = _read(path)
-        method, _, device = path.stem.removeprefix("growth-rows-").upper().partition("-")
-        for rival in _rivals(results):
-            engine = device if rival == OURS else rival.removeprefix(f"{OURS}, ")
-            found.append(Curve(method, engine, _points(results, rival, "rows")))
+    for prefix, device in DEVICES.items():
+        for path in RESULTS.glob(f"{prefix}*.json"):
+            results = _read(path)
+            method = path.stem.removeprefix(prefix).upper()
+            for rival in _rivals(results):
+                engine = device if rival == OURS else rival.removeprefix(f"{OURS}, ")
+                found.append(Curve(method, engine, _points(results, rival, "rows")))
     return _in_order(found)
 
 

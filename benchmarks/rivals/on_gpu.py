@@ -68,6 +68,25 @@ def lmnn(threads, max_iter=500):
     return fit
 
 
+def fit(threads, name):
+    """Fit a method at its defaults."""
+    import warnings
+
+    import likewise
+
+    move, measure = device_tools(threads)
+    learner = getattr(likewise, name)()
+
+    def fit_rows(data):
+        X, y = move(data["X"], data["y"])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            model, measured = measure(lambda: learner.fit(X, y))
+        return {"L": model.components_, "fit_s": measured["device_s"], **measured}
+
+    return fit_rows
+
+
 def nca(threads):
     import warnings
 

@@ -38,6 +38,35 @@ def lmnn_from_disk(threads, max_iter=500):
     return fit_file
 
 
+def lmnn_from_parquet(threads, max_iter=500):
+    import tempfile
+    from pathlib import Path
+
+    import dask.dataframe
+    import pyarrow
+    import pyarrow.parquet
+
+    import likewise as lw
+
+    fit = lmnn(threads, max_iter)
+    rows_of_group = 1 << 14
+
+    def fit_file(data):
+        X = data["X"]
+        names = [f"x{column}" for column in range(X.shape[1])]
+        with tempfile.TemporaryDirectory() as folder, lw.config_context(max_memory="400MB"):
+            path = Path(folder, "rows.parquet")
+            schema = pyarrow.schema([(name, pyarrow.float32()) for name in names])
+            with pyarrow.parquet.ParquetWriter(path, schema) as file:
+                for start in range(0, len(X), rows_of_group):
+                    columns = list(X[start : start + rows_of_group].T.copy())
+                    file.write_table(pyarrow.table(columns, schema=schema))
+            rows = dask.dataframe.read_parquet(path, split_row_groups=1)
+            return fit({"X": rows, "y": data["y"]})
+
+    return fit_file
+
+
 def lmnn_on_dask(threads, max_iter=500):
     import tempfile
     from pathlib import Path

@@ -10,7 +10,7 @@ from benchmarks.base import OURS, REGISTRY, WrongAnswerError
 from benchmarks.harness import HERE, run
 from benchmarks.process import NoResultError, call
 
-ON_DASK = ("dask-lmnn", "lmnn-growth-rows", "growth-rows-lmnn", "growth-rows-rca")
+ON_DASK = ("dask-lmnn", "lmnn-from-disk", "lmnn-growth-rows", "growth-rows-lmnn", "growth-rows-rca")
 
 
 @pytest.mark.usefixtures("warm")

@@ -51,7 +51,7 @@ def test_curves_have_a_method_and_an_engine(drawing, tmp_path):
 
 
 def test_a_gpu_is_drawn_once_it_was_measured(drawing, tmp_path):
-    store(tmp_path, "growth-rows-lmnn-gpu", "rows", {OURS: {1000: 1.0, 3000: 3.0}})
+    store(tmp_path, "gpu-growth-rows-lmnn", "rows", {OURS: {1000: 1.0, 3000: 3.0}})
     assert [curve.label for curve in drawing.over_rows()] == ["LMNN, GPU"]
 
 
