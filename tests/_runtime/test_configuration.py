@@ -68,22 +68,39 @@ def test_every_thread_begins_with_the_defaults_and_has_its_own():
         ("20000000", 2 * 10**7),
         ("20000000B", 2 * 10**7),
         (2**24, 2**24),
+        (1e9, 10**9),
+        (np.int64(2**30), 2**30),
+        (np.uint32(2**30), 2**30),
+        (np.float32(2**30), 2**30),
     ],
 )
 def test_sizes_are_bytes_or_text(given, n_bytes):
     with lw.config_context(max_memory=given):
         assert max_working_bytes() == n_bytes
+        shown = lw.get_config()["max_memory"]
+    assert shown == given
+    assert type(shown) is (str if isinstance(given, str) else int)
 
 
-@pytest.mark.parametrize("given", ["4 apples", "GB", "-1GB", "", True, 4.5, ["4GB"], "1e9"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        *("4 apples", "GB", "-1GB", "", "1e9", True, np.True_, ["4GB"], np.array([2**30]), 1j),
+        *(4.5, 1e9 + 0.5, -(2**30), -1e9, np.int64(-1), np.nan, np.inf, np.float32("nan")),
+    ],
+    ids=repr,
+)
 def test_other_sizes_are_refused(given):
-    with pytest.raises(ValueError, match=r"max_memory=.* is not allowed: it must be 'auto', a num"):
+    with pytest.raises(
+        ValueError, match=r"max_memory=.* is not allowed: it must be 'auto', a whol"
+    ):
         lw.set_config(max_memory=given)
 
 
-def test_too_little_memory_is_refused():
-    with pytest.raises(ValueError, match=r"max_memory='1MB' is too little: at least 16 MiB are"):
-        lw.set_config(max_memory="1MB")
+@pytest.mark.parametrize("given", ["1MB", 0, 0.0, np.int64(2**20)])
+def test_too_little_memory_is_refused(given):
+    with pytest.raises(ValueError, match=r"max_memory=.* is too little: at least 16 MiB are"):
+        lw.set_config(max_memory=given)
 
 
 @pytest.mark.parametrize("given", ["gpu", "cuda:", "cuda:x", "CUDA", 0, "cuda:0 "])

@@ -282,6 +282,7 @@ def test_dry_runs(folder):
     for arguments in (
         ["fit", "good.csv", "--method", "NCA", "--dry-run"],
         ["compare", "good.csv", "--dry-run"],
+        ["fit", "good.csv", "--method", "LMNN", "--set", "kernel=rbf", "--dry-run"],
     ):
         result = invoke(*arguments)
         assert result.exit_code == 0, result.output

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import re
 import threading
 from collections.abc import Iterator
@@ -43,7 +44,7 @@ def get_config() -> dict[str, str | int]:
     Returns
     -------
     dict
-        ``device`` and ``max_memory``, as they were set.
+        ``device`` and ``max_memory``, as they were set; a number of bytes is an int.
 
     Examples
     --------
@@ -55,7 +56,7 @@ def get_config() -> dict[str, str | int]:
     return {"device": settings.device, "max_memory": settings.max_memory}
 
 
-def set_config(*, device: str | None = None, max_memory: str | int | None = None) -> None:
+def set_config(*, device: str | None = None, max_memory: str | float | None = None) -> None:
     """Change the configuration of this thread until it is changed again.
 
     Parameters
@@ -65,11 +66,11 @@ def set_config(*, device: str | None = None, max_memory: str | int | None = None
         PyTorch are worked on where they are, everything else by the compiled loops. "cpu" uses the
         compiled loops for tensors as well. "cuda", or "cuda:1" for the second, moves arrays and
         tensors to that GPU, which needs ``likewise[gpu]``. None leaves it as it is.
-    max_memory : str or int, optional
-        The most that working memory may take, in bytes or as text such as "4GB" or "500MiB", of at
-        least 16 MiB. A fit that would need more raises MemoryError before it begins, or where its
-        pairs become too many. With "auto", the default, the free memory is the limit. None leaves
-        it as it is.
+    max_memory : str, int or float, optional
+        The most that working memory may take, as a whole number of bytes or as text such as "4GB"
+        or "500MiB", of at least 16 MiB. A fit that would need more raises MemoryError before it
+        begins, or where its pairs become too many. With "auto", the default, the free memory is the
+        limit. None leaves it as it is.
 
     See Also
     --------
@@ -92,7 +93,7 @@ def set_config(*, device: str | None = None, max_memory: str | int | None = None
 
 @contextmanager
 def config_context(
-    *, device: str | None = None, max_memory: str | int | None = None
+    *, device: str | None = None, max_memory: str | float | None = None
 ) -> Iterator[None]:
     """Change the configuration of this thread within a block of code.
 
@@ -131,7 +132,7 @@ def max_working_bytes() -> int | None:
     return _configuration.settings.max_bytes
 
 
-def _changed(settings: _Settings, device: str | None, max_memory: str | int | None) -> _Settings:
+def _changed(settings: _Settings, device: str | None, max_memory: str | float | None) -> _Settings:
     if device is not None:
         if not isinstance(device, str) or not re.fullmatch(r"auto|cpu|cuda(:\d+)?", device):
             raise ValueError(
@@ -139,24 +140,41 @@ def _changed(settings: _Settings, device: str | None, max_memory: str | int | No
                 "of one GPU, such as 'cuda:0'."
             )
         settings = replace(settings, device=device)
-    if max_memory is not None:
-        settings = replace(settings, max_memory=max_memory, max_bytes=_as_bytes(max_memory))
+    if isinstance(max_memory, str) and max_memory == "auto":
+        settings = replace(settings, max_memory="auto", max_bytes=None)
+    elif max_memory is not None:
+        n_bytes = _as_bytes(max_memory)
+        shown = max_memory if isinstance(max_memory, str) else n_bytes
+        settings = replace(settings, max_memory=shown, max_bytes=n_bytes)
     return settings
 
 
-def _as_bytes(given: str | int) -> int | None:
-    """Return a number of bytes; None for "auto"."""
-    if given == "auto":
-        return None
-    found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([A-Za-z]*)\s*", str(given))
-    known = isinstance(given, str | int) and not isinstance(given, bool) and found is not None
-    unit = found.group(2).upper() if known and found is not None else "?"
-    if found is None or unit not in _UNITS:
+def _as_bytes(given: str | float) -> int:
+    n_bytes = _of_text(given) if isinstance(given, str) else _of_number(given)
+    if n_bytes is None or n_bytes < 0:
         raise ValueError(
-            f"max_memory={quote(given)} is not allowed: it must be 'auto', a number of bytes, or "
-            "text such as '4GB' or '500MiB'."
+            f"max_memory={quote(given)} is not allowed: it must be 'auto', a whole number of "
+            "bytes, or text such as '4GB' or '500MiB'."
         )
-    n_bytes = int(float(found.group(1)) * _UNITS[unit])
     if n_bytes < _MIN_MEMORY:
         raise ValueError(f"max_memory={quote(given)} is too little: at least 16 MiB are needed.")
     return n_bytes
+
+
+def _of_text(given: str) -> int | None:
+    """Return the bytes that a text says, or None if it says none."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([A-Za-z]*)\s*", given)
+    if found is None or found.group(2).upper() not in _UNITS:
+        return None
+    return int(float(found.group(1)) * _UNITS[found.group(2).upper()])
+
+
+def _of_number(given: object) -> int | None:
+    """Return a whole number of any type as an int, or None if it is none."""
+    if isinstance(given, bool):
+        return None
+    if isinstance(given, numbers.Integral):
+        return int(given)
+    if isinstance(given, numbers.Real) and float(given).is_integer():
+        return int(float(given))
+    return None

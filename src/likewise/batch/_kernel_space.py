@@ -14,9 +14,9 @@ from likewise._runtime.invariants import require_array
 from likewise._runtime.memory import require_memory
 from likewise._runtime.threads import run_blocks, single_threaded_blas
 from likewise.kernels import kernel_function
+from likewise.objectives.working_memory import kernel_pca_bytes
 
 _BLOCK = 512
-_KERNEL_MATRICES = 4  # in memory at a time
 _RANK_TOLERANCE = 1e-10  # relative to the largest eigenvalue
 _SYMMETRY_TOLERANCE = 1e-8  # relative to the largest kernel value
 _NEGATIVE_TOLERANCE = 1e-6  # relative to the largest eigenvalue
@@ -58,7 +58,7 @@ class KernelSpace:
         rows = np.ascontiguousarray(X, dtype=np.float64)
         n = len(rows)
         require_memory(
-            8.0 * _KERNEL_MATRICES * n**2,
+            kernel_pca_bytes(n),
             f"The kernel of {n} rows",
             "learn from a subsample instead",
         )

@@ -13,9 +13,9 @@ from likewise._runtime.arrays import Array, FloatArray
 from likewise._runtime.memory import require_memory
 from likewise._runtime.threads import single_threaded_blas
 from likewise._runtime.validation import as_float_array
+from likewise.objectives.working_memory import kernel_pca_bytes
 
 _BLOCK = 512
-_KERNEL_MATRICES = 4  # in memory at a time
 _TOLERANCE = 1e-8  # relative to the largest kernel value, or eigenvalue
 
 PairKernel = Callable[[FloatArray, FloatArray, FloatArray, FloatArray], Any]
@@ -50,7 +50,7 @@ class PairKernelSpace:
         first, second = (np.ascontiguousarray(side, dtype=np.float64) for side in (A, B))
         n = len(first)
         require_memory(
-            8.0 * _KERNEL_MATRICES * n**2,
+            kernel_pca_bytes(n),
             f"The pair kernel of {n} pairs",
             "learn from fewer pairs instead",
         )

@@ -14,7 +14,7 @@ from likewise._runtime.arrays import Array
 from likewise._runtime.time_left import Range, sum_of
 from likewise._runtime.validation import TableLike
 from likewise.base import Estimate, Learner
-from likewise.base.estimate import clock_seconds
+from likewise.base.estimate import check_n_pairs, clock_seconds, count_classes
 from likewise.evaluation import _pair_folds
 from likewise.evaluation._checks import N_FOLDS, choose_methods
 from likewise.methods import COMPARED_METHODS, COMPARED_ON_PAIRS
@@ -58,7 +58,10 @@ def estimate_compare(
     >>> estimate_compare(wine.X, wine.y).seconds < 60
     True
     """
+    check_n_pairs("estimate_compare", n_pairs)
     planned = PlannedFits.of(X, y, methods, n_pairs, n_repeats)
+    if y is not None:
+        count_classes(len(X), y)
     fits = planned.estimates()
     low, high = sum_of(fit.interval for fit in fits)
     return Estimate(
@@ -79,7 +82,8 @@ class PlannedFits:
         Fits of each learner.
     X : array
         As many rows as each fit has, all 0.
-    y : array-like or None
+    y : array or None
+        As many labels, of all classes.
     n_pairs : int or None
         Pairs that each fit has.
     """
@@ -87,7 +91,7 @@ class PlannedFits:
     learners: list[Learner]
     number: int
     X: Array
-    y: ArrayLike | None
+    y: Array | None
     n_pairs: int | None
 
     @classmethod
@@ -109,11 +113,12 @@ class PlannedFits:
             chosen, n_folds, usual = COMPARED_ON_PAIRS, _pair_folds.N_FOLDS, PAIR_REPEATS
             n_pairs = max(1, round(_TRAINING_PAIRS * n_pairs))
         estimators = choose_methods(methods, 0, chosen).values()
+        n_rows = n - n // n_folds
         return cls(
             [fit.learner for estimator in estimators for fit in nested_fits(estimator)],
             n_folds * (usual if n_repeats is None else n_repeats),
-            np.broadcast_to(0.0, (n - n // n_folds, d)),
-            y,
+            np.broadcast_to(0.0, (n_rows, d)),
+            None if y is None else np.resize(np.unique(np.asarray(y)), n_rows),
             n_pairs,
         )
 

@@ -9,6 +9,7 @@ _COMPONENT_COPIES = 28
 # Matrices of n_features × n_features per metric: the pull, its eigenvectors, the preconditioner.
 _SQUARE_MATRICES = 6
 _DATA_COPIES = 5  # original, preconditioned and transformed
+_KERNEL_MATRICES = 4  # of n_samples × n_samples, at a time: the kernel, its eigenvectors
 
 
 def large_margin_matrix_bytes(
@@ -36,3 +37,13 @@ def large_margin_data_bytes(
 ) -> float:
     """Return the bytes of the copies of X in an LMNN fit, without the pairs of its working set."""
     return float(n_samples * n_columns * (_DATA_COPIES * itemsize * n_metrics + 8))
+
+
+def lbfgs_bytes(n_components: int, n_columns: int) -> float:
+    """Return the bytes of the points and gradients that L-BFGS on L holds."""
+    return 8.0 * _COMPONENT_COPIES * n_components * n_columns
+
+
+def kernel_pca_bytes(n_samples: int) -> float:
+    """Return the bytes of kernel PCA of samples, or of pairs, while it finds all directions."""
+    return 8.0 * _KERNEL_MATRICES * n_samples**2
