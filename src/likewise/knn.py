@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -255,6 +255,9 @@ class MetricKNN(NeighborVoter):
     def _vote(self, X: TableLike) -> tuple[IndexArray, Array]:
         distances, index = (to_numpy(part) for part in self.kneighbors(X))
         return _vote_of(self.weights, len(self.classes_), self._codes[index], distances)
+
+    def _training_blocks(self) -> Sequence[Any]:
+        return self._rows.rows.blocks if isinstance(self._rows, BlockedSearch) else ()
 
     def _vote_lazily(
         self,

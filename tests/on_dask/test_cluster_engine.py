@@ -5,7 +5,9 @@ from functools import partial
 import pytest
 from tasks_of_blocks import assert_tasks_run, total
 
+import likewise as lw
 from likewise._runtime.blocks.engines import ClusterEngine
+from likewise._runtime.configuration import max_working_bytes
 
 pytest.importorskip("distributed", reason="needs likewise[dask]")
 
@@ -16,6 +18,10 @@ def _with_factor(factor, value):
 
 def _wrapper(task, value):
     return task(value)
+
+
+def _max_memory(_):
+    return max_working_bytes()
 
 
 @pytest.fixture
@@ -41,6 +47,16 @@ def test_tasks_have_the_name_of_their_function_on_the_dashboard(engine, task, na
     handles = engine.submit_each(task, *columns)
     handles.append(engine.submit(task, *(column[0] for column in columns)))
     assert [handle.key.rsplit("-", 1)[0] for handle in handles] == [name] * 3
+
+
+def test_tasks_have_the_max_memory_of_the_client(engine):
+    found = []
+    for max_memory in ("auto", "64MiB", "auto"):
+        with lw.config_context(max_memory=max_memory):
+            found += engine.gather(
+                [engine.submit(_max_memory, 0), *engine.submit_each(_max_memory, [0])]
+            )
+    assert found == [None, None, 2**26, 2**26, None, None]
 
 
 def test_keys_are_unique(engine):

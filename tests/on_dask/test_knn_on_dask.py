@@ -1,6 +1,7 @@
 """MetricKNN whose training rows are a Dask collection: the neighbours of the gathered rows."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -73,6 +74,60 @@ def test_dataframes_float32_and_unknown_sizes(client, named):
     np.testing.assert_array_equal(there.predict(asked).compute(), expected)
     with pytest.raises(ValueError, match="feature names"):
         there.predict(asked[list("bacdef")])
+
+
+def frames(X, y, npartitions):
+    """Return a dataframe of unknown sizes, its named labels, and weights."""
+    table = pd.DataFrame(X, columns=list("abcdef")).assign(y=y, weight=np.arange(len(y)) % 3)
+    parts = dd.from_pandas(table, npartitions=npartitions)
+    return parts[list("abcdef")], parts["y"], parts["weight"]
+
+
+@pytest.mark.parametrize("kind", ["blocks", "memory", "several metrics"])
+def test_score_of_dask_collections(client, named, kind):
+    X, y, _ = named
+    if kind == "several metrics":
+        model = lw.MultiMetricLMNN(max_iter=2).fit(X[:200], y[:200])
+    else:
+        rows = da.from_array(X[:900], chunks=400) if kind == "blocks" else X[:900]
+        model = lw.MetricKNN(metric=lw.FDA()).fit(rows, y[:900])
+    X, y = X[900:], y[900:]
+    weight = np.arange(len(y)) % 3
+    expected = model.score(X, y, weight)
+    assert expected not in (0, 1, model.score(X, y))
+    table, labels, weights = frames(X, y, 3)
+    lazy = da.from_array(X, chunks=(70, 5))
+    column = da.from_array(y[:, None], chunks=200)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        warnings.filterwarnings("ignore", "X has feature names", UserWarning)
+        for given in [
+            (table, labels, weights),
+            (table, y, weight),
+            (lazy, labels, weight),
+            (lazy, column, weights),
+            (X, column[:, 0], weights),
+            (lazy[lazy[:, 0] > -np.inf], y.tolist(), weight),
+        ]:
+            assert model.score(*given) == expected
+    with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[599, 600"):
+        model.score(lazy, y[1:])
+
+
+def test_score_by_the_client_that_holds_the_rows(named):
+    import distributed
+
+    X, y, queries = named
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        knn = lw.MetricKNN(3).fit(client.persist(da.from_array(X, chunks=400)), y)
+        lazy, truth = da.from_array(queries, chunks=100), knn.predict(queries)
+        for given in [(lazy, truth), (lazy, client.persist(da.from_array(truth, chunks=70)))]:
+            assert knn.score(*given) == 1
 
 
 def test_no_rows_are_gathered(client, named, gathered_sizes):

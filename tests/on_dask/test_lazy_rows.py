@@ -10,6 +10,8 @@ pytest.importorskip("distributed", reason="needs likewise[dask]")
 import dask.array as da
 import dask.dataframe as dd
 import pandas as pd
+import sklearn
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 
@@ -104,6 +106,47 @@ def test_dataframes_have_names(labelled):
     np.testing.assert_allclose(mapped.compute(), metric.transform(table), rtol=1e-12)
     with pytest.raises(ValueError, match="feature names"):
         metric.transform(parts[list("bacdef")])
+
+
+@pytest.mark.usefixtures("no_client")
+@pytest.mark.filterwarnings("error")
+def test_names_of_features_reach_every_block(labelled):
+    X, y = labelled
+    table = pd.DataFrame(X, columns=list("abcdef"))
+    parts = dd.from_pandas(table, npartitions=3)
+    some = table[:200], y[:200]
+    methods = [
+        lw.FDA().fit(*some).pair_distance,
+        lw.EmbeddingAdapter().fit(*some).pair_distance,
+        lw.PAMetric(random_state=0).fit(*some).predict_pairs,
+        lw.PairClassifier(max_pairs=2000, random_state=0).fit(*some).predict_pairs,
+        lw.PairClassifier(max_pairs=2000, random_state=0).fit(*some).predict_proba_pairs,
+    ]
+    backwards = table[::-1].reset_index(drop=True)
+    for method in methods:
+        found = method(parts, dd.from_pandas(backwards, npartitions=3)).compute()
+        np.testing.assert_allclose(found, method(table, backwards), rtol=1e-12)
+    knn = lw.MetricKNN(metric=lw.FDA()).fit(*some)
+    for found, expected in zip(knn.kneighbors(parts), knn.kneighbors(table), strict=True):
+        np.testing.assert_array_equal(found.compute(), expected)
+
+
+@pytest.mark.parametrize("learner", [lw.FDA(), lw.EmbeddingAdapter()], ids=repr)
+@pytest.mark.parametrize("container", ["pandas", "polars"])
+def test_a_table_in_memory_of_a_dask_collection_is_an_error(labelled, learner, container):
+    pytest.importorskip(container)
+    X, y = labelled
+    lazy = da.from_array(X, chunks=500)
+    model = clone(learner).set_output(transform=container).fit(X[:300], y[:300])
+    message = f"returns a Dask array, but its output is set to '{container}', which would gather"
+    with pytest.raises(ValueError, match=message):
+        model.transform(lazy)
+    assert type(model.transform(X)).__module__.startswith(container)
+    assert isinstance(model.pair_distance(lazy, lazy), da.Array)
+    with sklearn.config_context(transform_output=container):
+        assert isinstance(model.set_output(transform="default").transform(lazy), da.Array)
+        with pytest.raises(ValueError, match=message):
+            clone(learner).fit(X[:300], y[:300]).transform(lazy)
 
 
 def test_wrong_features_raise_before_computing(metric):

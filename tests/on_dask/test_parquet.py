@@ -25,7 +25,7 @@ def path(tmp_path, labelled):
 
 
 @pytest.mark.usefixtures("no_client")
-@pytest.mark.filterwarnings("ignore:Dask currently has limited support:UserWarning")
+@pytest.mark.filterwarnings("error:Dask currently has limited support:UserWarning")
 @pytest.mark.parametrize("options", [{}, {"split_row_groups": 1}], ids=str)
 @pytest.mark.parametrize(
     "learner", [lw.RCA(), lw.FDA(), lw.NCA(max_iter=3, tol=0.0), lw.LMNN(tol=0.1)], ids=repr

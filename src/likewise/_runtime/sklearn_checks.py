@@ -32,3 +32,13 @@ def check_classification_targets(y: Any) -> None:
     from sklearn.utils import multiclass
 
     multiclass.check_classification_targets(y)
+
+
+def output_container(estimator: Any) -> str:
+    """Return what `set_output`, or scikit-learn's configuration, makes `transform` return.
+
+    That is "default", "pandas" or "polars".
+    """
+    from sklearn.utils import _set_output
+
+    return str(_set_output._get_output_config("transform", estimator)["dense"])

@@ -9,12 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from likewise._runtime.arrays import Array
 from likewise._runtime.blocks import is_dask
-from likewise._runtime.blocks.lazy_rows import (
-    check_dask_features,
-    compare_lazily,
-    float_type,
-    map_lazily,
-)
+from likewise._runtime.blocks.lazy_rows import compare_lazily, transform_lazily
 from likewise._runtime.invariants import require_array
 from likewise._runtime.sklearn_bases import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from likewise._runtime.tensors import (
@@ -68,10 +63,7 @@ class AdaptedRows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
             and a tensor on the same device if X is a tensor.
         """
         if is_dask(X):
-            check_dask_features(self, X, "X")
-            return map_lazily(
-                self._transform_block, X, width=self._n_features_out, dtype=float_type(X)
-            )
+            return transform_lazily(self, self._transform_block, X)
         return self._transform_block(X)
 
     def pair_distance(self, A: TableLike, B: TableLike) -> Any:

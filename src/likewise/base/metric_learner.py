@@ -16,12 +16,7 @@ from likewise._numerics.centring import centred
 from likewise._numerics.products import map_rows
 from likewise._runtime.arrays import Array
 from likewise._runtime.blocks import is_dask
-from likewise._runtime.blocks.lazy_rows import (
-    check_dask_features,
-    compare_lazily,
-    float_type,
-    map_lazily,
-)
+from likewise._runtime.blocks.lazy_rows import compare_lazily, transform_lazily
 from likewise._runtime.invariants import require_array
 from likewise._runtime.sklearn_bases import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from likewise._runtime.tensors import (
@@ -85,10 +80,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
             on the same device if X is a tensor.
         """
         if is_dask(X):
-            check_dask_features(self, X, "X")
-            return map_lazily(
-                self._transform_block, X, width=self._n_features_out, dtype=float_type(X)
-            )
+            return transform_lazily(self, self._transform_block, X)
         return self._transform_block(X)
 
     def _transform_block(self, X: TableLike) -> Any:

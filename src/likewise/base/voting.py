@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
 
 from likewise._runtime.arrays import Array, IndexArray
 from likewise._runtime.blocks import is_dask
-from likewise._runtime.blocks.lazy_rows import check_dask_features, map_lazily
+from likewise._runtime.blocks.lazy_rows import check_dask_features, gather_columns, map_lazily
 from likewise._runtime.invariants import require_index
 from likewise._runtime.row_numbers import as_integers
 from likewise._runtime.sklearn_bases import ClassifierMixin
@@ -76,10 +76,10 @@ class NeighborVoter(ClassifierMixin, Learner):
 
         Parameters
         ----------
-        X : array-like of shape (n_queries, n_features)
-            Rows to classify.
+        X : array-like, or Dask array or dataframe, of shape (n_queries, n_features)
+            Rows to classify. Those of a Dask collection stay where they are.
         y : array-like of shape (n_queries,)
-            Their labels.
+            Their labels; also a Dask array or series.
         sample_weight : array-like of shape (n_queries,), optional
             How much each row counts.
 
@@ -88,7 +88,12 @@ class NeighborVoter(ClassifierMixin, Learner):
         float
             The accuracy.
         """
-        return float(super().score(X, to_numpy(y), to_numpy(sample_weight)))
+        from sklearn.metrics import accuracy_score  # what it loads, only scores need
+
+        predicted, truth, weight = gather_columns(
+            self.predict(X), y, sample_weight, sources=[X, *self._training_blocks()]
+        )
+        return float(accuracy_score(to_numpy(truth), predicted, sample_weight=to_numpy(weight)))
 
     def explain_pair(self, a: TableLike, b: TableLike, *, threshold: float | None = None) -> None:
         """Raise an AttributeError: only a single linear metric can be explained."""
@@ -105,6 +110,10 @@ class NeighborVoter(ClassifierMixin, Learner):
     def _vote(self, X: TableLike) -> tuple[IndexArray, Array]:
         index = to_numpy(self.kneighbors(X)[1])
         return vote(self._codes[index], len(self.classes_))
+
+    def _training_blocks(self) -> Sequence[Any]:
+        """Return the handles of training rows in blocks, if there are."""
+        return ()
 
     def _vote_lazily(
         self,

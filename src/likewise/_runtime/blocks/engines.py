@@ -11,7 +11,11 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, Protocol
 
+import numpy as np
+
+from likewise._runtime.arrays import IndexArray
 from likewise._runtime.blocks.stored_results import ResultStore, load
+from likewise._runtime.configuration import config_context, max_working_bytes
 from likewise._runtime.threads import single_threaded_blas
 
 # A cluster that grows on demand may need minutes for its first worker.
@@ -41,6 +45,13 @@ class Engine(Protocol):
         """
         ...
 
+    def compute(self, delayed: Sequence[Any], chunks: IndexArray) -> list[Any]:
+        """Return handles of Dask's delayed values, which are being computed.
+
+        `chunks` has the number of the user's chunk that each value begins in.
+        """
+        ...
+
     def gather(self, handles: Sequence[Any]) -> list[Any]:
         """Return the results of handles, in their order."""
         ...
@@ -67,6 +78,22 @@ class LocalEngine:
         """Return handles of the results."""
         return [self.submit(task, *arguments) for arguments in zip(*columns, strict=True)]
 
+    def compute(self, delayed: Sequence[Any], chunks: IndexArray) -> list[Any]:
+        """Return handles of delayed values.
+
+        Values that begin in the same chunk are computed together, from the chunk that is computed
+        once; others one after the other, since together they may not fit in memory.
+        """
+        import dask
+
+        handles: list[Any] = [None] * len(delayed)
+        for chunk in np.unique(chunks):
+            places = np.flatnonzero(np.equal(chunks, chunk)).tolist()
+            values = dask.compute(*(delayed[place] for place in places))
+            for place, value in zip(places, values, strict=True):
+                handles[place] = self._results.keep(value)
+        return handles
+
     def gather(self, handles: Sequence[Any]) -> list[Any]:
         """Return the results."""
         return [load(handle) for handle in handles]
@@ -92,8 +119,8 @@ class ClusterEngine:
     def submit(self, task: Callable[..., Any], *arguments: Any) -> Any:
         """Return a future."""
         key = f"{_name_of(task)}-{uuid.uuid4().hex}"
-        with _translated_errors():
-            return self.client.submit(_run, task, *arguments, key=key, pure=False)
+        with _translated_errors(self.client):
+            return self.client.submit(_on_worker(task), *arguments, key=key, pure=False)
 
     def submit_each(self, task: Callable[..., Any], *columns: Sequence[Any]) -> list[Any]:
         """Return futures, whose keys have the name of the task on Dask's dashboard."""
@@ -103,10 +130,15 @@ class ClusterEngine:
         name = _name_of(task)
         # Keys are unique: two fits at a time share nothing.
         keys = [f"{name}-{uuid.uuid4().hex}" for _ in each]
-        with _translated_errors():
+        with _translated_errors(self.client):
             return list(
-                self.client.map(partial(_run, task), *map(list, columns), key=keys, pure=False)
+                self.client.map(_on_worker(task), *map(list, columns), key=keys, pure=False)
             )
+
+    def compute(self, delayed: Sequence[Any], chunks: IndexArray) -> list[Any]:
+        """Return futures of delayed values; the cluster decides about their order."""
+        with _translated_errors(self.client):
+            return list(self.client.compute(list(delayed)))
 
     def gather(self, handles: Sequence[Any]) -> list[Any]:
         """Wait for the futures and return their results.
@@ -118,7 +150,7 @@ class ClusterEngine:
         # Dask sends messages of a client at least 10 ms apart, and releases futures by one: those
         # gathered before are released now, when their successors have been sent.
         self._gathered = futures
-        with _translated_errors():
+        with _translated_errors(self.client, futures):
             return list(self.client.sync(_gather, self.client, futures))
 
 
@@ -188,25 +220,37 @@ def _run(task: Callable[..., Any], *arguments: Any) -> Any:
         return task(*arguments)
 
 
+def _on_worker(task: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the task with the `max_memory` of this thread, which workers do not know."""
+    return partial(_run_within, max_working_bytes(), task)
+
+
+def _run_within(max_bytes: int | None, task: Callable[..., Any], *arguments: Any) -> Any:
+    with config_context(max_memory="auto" if max_bytes is None else max_bytes):
+        return _run(task, *arguments)
+
+
 @contextmanager
-def _translated_errors() -> Iterator[None]:
-    """Say in a sentence that the cluster went away, or that a task ended its workers."""
+def _translated_errors(client: Any, futures: Sequence[Any] = ()) -> Iterator[None]:
+    """Say in a sentence that the cluster went away, or that a task ended its workers.
+
+    Other errors of the tasks of `futures` are raised as they are.
+    """
     from distributed import KilledWorker
     from distributed.client import FutureCancelledError
-    from distributed.comm import CommClosedError
     from distributed.scheduler import NoWorkerError
 
     try:
         yield
     except _NoWorkersError as error:
         raise RuntimeError(
-            f"The Dask cluster had no workers for {error.args[0]:g} seconds before the fit ended; "
-            "start workers and fit again."
+            f"The Dask cluster had no workers for {error.args[0]:g} seconds; start workers and "
+            "try again."
         ) from None
     except NoWorkerError as error:  # by the setting of the scheduler
         raise RuntimeError(
-            "The Dask cluster had no workers for its no-workers-timeout before the fit ended; "
-            f"start workers and fit again: {type(error).__name__}."
+            "The Dask cluster had no workers for its no-workers-timeout; start workers and try "
+            f"again: {type(error).__name__}."
         ) from error
     except KilledWorker as error:
         raise RuntimeError(
@@ -214,19 +258,17 @@ def _translated_errors() -> Iterator[None]:
             "probably for lack of memory; give them more memory, or use smaller blocks: "
             f"{type(error).__name__}."
         ) from error
-    except (CommClosedError, FutureCancelledError, OSError) as error:
-        raise _gone(error) from error
-    except RuntimeError as error:
-        if "closed" not in str(error).lower() and "closing" not in str(error).lower():
+    except Exception as error:
+        # A task can raise the errors of a connection, which are OSErrors, when it reads a file.
+        by_a_task = any(future.status == "error" for future in futures)
+        no_answer = bool(futures) and isinstance(error, OSError)
+        lost = no_answer or isinstance(error, FutureCancelledError)
+        if by_a_task or not (lost or client.status in ("closing", "closed")):
             raise
-        raise _gone(error) from error
-
-
-def _gone(error: BaseException) -> RuntimeError:
-    return RuntimeError(
-        "The Dask cluster went away, or lost data that it cannot compute again, before the fit "
-        f"ended; start a cluster and fit again: {type(error).__name__}."
-    )
+        raise RuntimeError(
+            "The Dask cluster went away, its client was closed, or data were lost that cannot be "
+            f"computed again; start a cluster and fit again: {type(error).__name__}."
+        ) from error
 
 
 def engine_of(*collections: Any, n_jobs: int | None = None) -> Engine:
@@ -245,9 +287,13 @@ def engine_of(*collections: Any, n_jobs: int | None = None) -> Engine:
             f"X and y are held by {len(clients)} different Dask clients, but one client must hold "
             "both."
         )
-    if clients:
-        return ClusterEngine(clients.pop())
     try:
-        return ClusterEngine(default_client())
+        client = clients.pop() if clients else default_client()
     except ValueError:  # there is none
         return LocalEngine(n_jobs)
+    if client.asynchronous:
+        raise ValueError(
+            "The Dask client is asynchronous here, but a fit waits for its results: use "
+            "Client(asynchronous=False), or fit in another thread by asyncio.to_thread."
+        )
+    return ClusterEngine(client)

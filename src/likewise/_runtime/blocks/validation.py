@@ -5,14 +5,15 @@ from __future__ import annotations
 import mmap
 from collections.abc import Sequence
 from functools import partial
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from likewise._runtime.arrays import Array, IndexArray
 from likewise._runtime.blocks import is_dask
-from likewise._runtime.blocks.engines import Engine, LocalEngine, engine_of, shared
-from likewise._runtime.blocks.lazy_rows import check_dask_features
+from likewise._runtime.blocks.engines import Engine, LocalEngine, engine_of
+from likewise._runtime.blocks.lazy_rows import as_dask_array, check_dask_features
 from likewise._runtime.blocks.rows import BlockedRows
 from likewise._runtime.configuration import configured_device
 from likewise._runtime.sklearn_checks import check_classification_targets, validate_data
@@ -91,6 +92,11 @@ def check_blocked_labels(
     X is a Dask array or dataframe, or a memory map. `reset` learns the feature count and names of a
     Dask collection; else they must be those that `estimator` knows.
     """
+    if y is None:  # in scikit-learn's words, as for arrays
+        raise ValueError(
+            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
+            "is None."
+        )
     if is_dask(X):
         given = _of_dask(estimator, X, y, reset=reset)
     else:
@@ -112,6 +118,7 @@ def _of_file(estimator: Any, X: Any, y: Array) -> _Labelled:
     """Read X block by block, with its labels."""
     check_table(X, "X")
     validate_data(estimator, np.zeros((1, X.shape[1])), reset=True)
+    _require_rows(len(X), "X")
     y = _one_per_row(y, len(X))
     dtype = np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
     n_rows, n_features = X.shape
@@ -127,7 +134,7 @@ def _read(dtype: Any, X: Any, y: Array, start: int, step: int) -> tuple[Array, A
     part = slice(start, start + step)
     rows = np.array(X[part])
     _drop_pages(X)
-    return _load(dtype, rows, y[part])
+    return _as_numbers(dtype, rows, "X"), y[part]
 
 
 def _drop_pages(X: Any) -> None:
@@ -138,6 +145,11 @@ def _drop_pages(X: Any) -> None:
     # Those of a private map (mode "c") may have changes that are nowhere else.
     if isinstance(source, mmap.mmap) and X.mode in ("r", "r+") and hasattr(source, "madvise"):
         source.madvise(mmap.MADV_DONTNEED)
+
+
+def _require_rows(n_rows: int, name: str) -> None:
+    if not n_rows:
+        raise ValueError(f"{name} has 0 sample(s) (n_samples=0), but at least 1 is needed.")
 
 
 def _one_per_row(y: Any, n_rows: int) -> Any:
@@ -167,51 +179,94 @@ def _of_dask(estimator: Any, X: Any, y: Any, *, reset: bool = True, name: str = 
     )
     table = _known_chunks(X, engine)
     n_rows, n_features = map(int, table.shape)
-    if not n_rows:
-        raise ValueError(f"{name} has 0 sample(s) (n_samples=0), but at least 1 is needed.")
+    _require_rows(n_rows, name)
     dtype = np.dtype(np.float32 if table.dtype == np.float32 else np.float64)
-    ends = np.cumsum(table.chunks[0])
-    table = table.rechunk({0: block_rows(n_rows, n_features, dtype.itemsize), 1: -1})
-    labels: Sequence[Any] = [None] * len(table.chunks[0])
+    step = block_rows(n_rows, n_features, dtype.itemsize)
+    starts = np.arange(0, n_rows, step)
+    counts = np.minimum(step, n_rows - starts)
+    rows = _cut(table, starts, counts, name)
+    labels: list[_Parts] = [_Parts([], []) for _ in rows]
     if y is not None:
-        y = _known_chunks(y, engine) if is_dask(y) else da.from_array(np.asarray(y), chunks=-1)
-        labels = _delayed_blocks(_one_per_row(y, n_rows).rechunk({0: table.chunks[0]}))
+        y = _one_per_row(_known_chunks(y, engine) if is_dask(y) else np.asarray(y), n_rows)
+        if isinstance(y, np.ndarray):
+            y = da.from_array(y, chunks=(tuple(counts.tolist()),), name=False)
+        labels = _cut(y, starts, counts, "y")
     loaded = [
-        dask.delayed(_load, pure=False)(dtype, part, label, name)
-        for part, label in zip(_delayed_blocks(table), labels, strict=True)
+        dask.delayed(partial(_load, dtype, name, one.chunks, two.chunks), pure=False)(
+            *one.values, *two.values
+        )
+        for one, two in zip(rows, labels, strict=True)
     ]
-    counts = np.array(table.chunks[0], dtype=np.int64)
-    chunks = np.searchsorted(ends, np.cumsum(counts) - counts, side="right")
-    blocks = compute(engine, loaded, chunks)
+    chunks = np.searchsorted(np.cumsum(table.chunks[0]), starts, side="right")
+    blocks = engine.compute(loaded, chunks)
     return _Labelled(engine, blocks, counts, (n_rows, n_features), dtype)
 
 
-def _delayed_blocks(table: Any) -> Sequence[Any]:
-    """Return the blocks of a Dask array, as delayed values of the same graph.
+class _Chunk(NamedTuple):
+    """Where a chunk of a Dask array is, and the shape that the array declares for it."""
 
-    Optimised, a graph would have other tasks of the same names than that of another fit.
-    """
-    blocks: Sequence[Any] = table.to_delayed(optimize_graph=False).ravel()
-    return blocks
+    name: str
+    place: tuple[int, ...]
+    shape: tuple[int, ...]
+
+    def check(self, values: Any) -> Array:
+        """Return the chunk, or raise if it has another shape."""
+        found = np.asarray(values)
+        if found.shape != self.shape:
+            raise ValueError(
+                f"Chunk {list(self.place)} of {self.name} has the shape {found.shape}, but it "
+                f"declares {self.shape}: compute_chunk_sizes() of the Dask array corrects that."
+            )
+        return found
+
+    def cut(self, rows: slice, values: Any) -> Array:
+        """Return some of the rows, as a copy: a view would keep the chunk in memory."""
+        return self.check(values)[rows].copy()
 
 
-def compute(engine: Engine, delayed: list[Any], chunks: IndexArray | None = None) -> list[Any]:
-    """Return handles of delayed values, which are being computed.
+class _Parts(NamedTuple):
+    """The chunks that make a block of rows, or what of them is in it, as delayed values."""
 
-    Values that begin in the same of the user's `chunks` are computed together, from the chunk that
-    is computed once; others one after the other, since together they may not fit in memory.
+    values: list[Any]
+    chunks: list[_Chunk]
+
+
+def _cut(table: Any, starts: IndexArray, counts: IndexArray, name: str) -> list[_Parts]:
+    """Return the parts of each block of rows, those of the same rows one after the other.
+
+    Dask's own `rechunk` would leave out rows that a chunk has beyond the shape that it declares.
     """
     import dask
 
-    client = getattr(engine, "client", None)
-    if client is not None:
-        return list(client.compute(delayed))
-    numbers = np.arange(len(delayed)) if chunks is None else chunks
-    handles: list[Any] = []
-    for number in np.unique(numbers):
-        found = dask.compute(*(delayed[i] for i in np.flatnonzero(numbers == number)))
-        handles += [shared(engine, value) for value in found]
-    return handles
+    delayed = _delayed_chunks(table)
+    ends = np.cumsum(table.chunks[0])
+    firsts = ends - table.chunks[0]
+    blocks = []
+    for start, stop in zip(starts.tolist(), (starts + counts).tolist(), strict=True):
+        parts = _Parts([], [])
+        touched = np.arange(np.searchsorted(ends, start, "right"), np.searchsorted(firsts, stop))
+        for index in product(touched.tolist(), *map(range, table.numblocks[1:])):
+            shape = tuple(sizes[k] for sizes, k in zip(table.chunks, index, strict=True))
+            value, chunk = delayed[index], _Chunk(name, index, shape)
+            first, end = int(firsts[index[0]]), int(ends[index[0]])
+            rows = slice(max(start, first) - first, min(stop, end) - first)
+            if rows.stop - rows.start < shape[0]:
+                value = dask.delayed(partial(chunk.cut, rows), pure=False)(value)
+                chunk = chunk._replace(shape=(rows.stop - rows.start, *shape[1:]))
+            parts.values.append(value)
+            parts.chunks.append(chunk)
+        blocks.append(parts)
+    return blocks
+
+
+def _joined(chunks: list[_Chunk], values: Sequence[Any]) -> Array:
+    """Return the block of rows that chunks, or parts of them, make."""
+    checked = [chunk.check(part) for chunk, part in zip(chunks, values, strict=True)]
+    width = sum(chunk.place[0] == chunks[0].place[0] for chunk in chunks)
+    if width > 1:
+        starts = range(0, len(checked), width)
+        checked = [np.concatenate(checked[k : k + width], axis=1) for k in starts]
+    return checked[0] if len(checked) == 1 else np.concatenate(checked)
 
 
 def _known_chunks(X: Any, engine: Engine) -> Any:
@@ -219,31 +274,46 @@ def _known_chunks(X: Any, engine: Engine) -> Any:
     import dask
     import dask.array as da
 
-    table = X if isinstance(X, da.Array) else X.to_dask_array()
+    table = as_dask_array(X)
     if not np.isnan(table.shape[0]):
         return table
-    parts = table.rechunk({1: -1}) if table.ndim == 2 else table
-    sizes = compute(engine, [dask.delayed(len)(part) for part in _delayed_blocks(parts)])
+    chunks = _delayed_chunks(table)
+    first = chunks.reshape(len(chunks), -1)[:, 0]  # of all columns
+    sizes = engine.compute([dask.delayed(len)(chunk) for chunk in first], np.arange(len(first)))
     known = tuple(map(int, engine.gather(sizes)))
     return da.Array(
-        parts.dask, parts.name, (known, *parts.chunks[1:]), dtype=table.dtype, meta=table._meta
+        table.dask, table.name, (known, *table.chunks[1:]), dtype=table.dtype, meta=table._meta
     )
 
 
-def _load(dtype: Any, part: Any, labels: Any, name: str = "X") -> tuple[Array, Array | None]:
-    """Return a block in the common precision, whatever that of its chunks is."""
-    table = np.asarray(part)
+def _delayed_chunks(table: Any) -> Any:
+    """Return the chunks of a Dask array, as delayed values of the same graph.
+
+    Optimised, a graph would have other tasks of the same names than that of another fit.
+    """
+    return table.to_delayed(optimize_graph=False)
+
+
+def _load(
+    dtype: Any, name: str, row_chunks: list[_Chunk], label_chunks: list[_Chunk], *parts: Any
+) -> tuple[Array, Array | None]:
+    """Return a block of rows, and of labels if there are any."""
+    rows = _as_numbers(dtype, _joined(row_chunks, parts[: len(row_chunks)]), name)
+    return rows, _joined(label_chunks, parts[len(row_chunks) :]) if label_chunks else None
+
+
+def _as_numbers(dtype: Any, table: Array, name: str) -> Array:
+    """Return rows in the common precision, whatever that of their chunks is."""
     if table.dtype.kind == "c":
         raise ValueError(
             f"Complex data not supported: {name} holds complex numbers, but only real ones are "
             "allowed."
         )
     try:
-        rows = np.ascontiguousarray(table, dtype=dtype)
+        return np.ascontiguousarray(table, dtype=dtype)
     except (TypeError, ValueError):
         wrong = next(value for value in table.flat if not _is_number(value))
         raise ValueError(f"{name} holds {quote(wrong)}, but only numbers are allowed.") from None
-    return rows, None if labels is None else np.asarray(labels)
 
 
 def _is_number(value: Any) -> bool:
