@@ -11,6 +11,7 @@ from hypothesis.extra.numpy import arrays
 from likewise._loops.distances import types
 from likewise.neighbors import (
     TooManyPairs,
+    _best_scores,
     _nearest,
     _radius,
     farthest,
@@ -83,6 +84,26 @@ def test_any_scale_and_place(shift, scale, d, dtype):
         assert index.tolist() == loop(points[:20], points, k, -1, False).tolist()
 
 
+@pytest.mark.parametrize("d", [2, 12])
+@pytest.mark.parametrize("scale", [1e-161, 1e-162, 1e-165, 1e-200, 1e-320])
+def test_distances_whose_squares_underflow(scale, d):
+    """They are multiples of 2^-1074, and many are equal, unlike those that a search compares."""
+    points = np.random.default_rng(0).normal(size=(150, d)) * scale
+    _, index = nearest(points, points, 5, exclude_self=True)
+    assert index.tolist() == loop(points, points, 5, 1, True).tolist()
+    _, index = farthest(points, points, 5)
+    assert index.tolist() == loop(points, points, 5, -1, False).tolist()
+    sqdist = np.square(points[:, None] - points).sum(axis=2)  # exact: multiples of 2^-1074
+    labels, radius2 = np.arange(150) % 3, np.sort(sqdist, axis=1)[:, 40]
+    inside = (sqdist < radius2[:, None]) & (labels[:, None] != labels)
+    for algorithm in ("tree", "brute"):
+        rows, cols, found = within_radius_of_other_class(
+            points, labels, radius2, algorithm=algorithm
+        )
+        assert np.column_stack([rows, cols]).tolist() == np.argwhere(inside).tolist()
+        assert found.tobytes() == sqdist[inside].tobytes()
+
+
 @st.composite
 def many_points(draw):
     """Return points in float32 or float64: spread out, on a grid, all the same, or far away."""
@@ -100,8 +121,8 @@ def many_points(draw):
 
 
 @settings(max_examples=80, deadline=None)
-@given(points=many_points(), k=st.integers(1, 5), spare=st.integers(0, 4))
-def test_proposals_in_single_precision(points, k, spare):
+@given(points=many_points(), k=st.integers(1, 5), spare=st.integers(0, 4), held=st.integers(1, 4))
+def test_proposals_in_single_precision(points, k, spare, held):
     """They are settled by exact distances: neighbours and bits of the proposals in double."""
     n_queries = len(points) // 2
     expected = nearest(points[:n_queries], points, k), nearest(points, points, k, exclude_self=True)
@@ -121,6 +142,7 @@ def test_proposals_in_single_precision(points, k, spare):
         patch.setattr(_nearest, "_SCORED_ROWS", 20)
         patch.setattr(_nearest, "_SCORED_POINTS", 25)
         patch.setattr(_nearest, "_SPARE", spare)
+        patch.setattr(_best_scores, "_HELD_PER_BEST", held)
         patch.setattr(_nearest._Search, "propose_in_single_precision", counted)
         found = (
             nearest(points[:n_queries], points, k),

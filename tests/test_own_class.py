@@ -6,7 +6,7 @@ import pytest
 from likewise import _loops, constraints
 from likewise._loops.distances import frames, types
 from likewise.constraints import _from_labels
-from likewise.neighbors import _own_class
+from likewise.neighbors import _blocks, _own_class
 from likewise.neighbors._own_class import nearest_in_large_classes
 
 
@@ -43,12 +43,15 @@ def rows_of(kind, dtype):
         Z += 1e6
     elif kind == "tiny":
         Z *= 1e-30
+    elif kind == "squares underflow":
+        Z *= 1e-160 if dtype == np.float64 else 1e-40
     elif kind == "large":
         Z *= 1e15
     return np.ascontiguousarray(Z, dtype=dtype), rng.integers(0, 3, 500)
 
 
-KINDS = ["normal", "grid", "equal rows", "outlier", "far apart", "far from 0", "tiny", "large"]
+KINDS = ["normal", "grid", "equal rows", "outlier", "far apart", "far from 0"]
+KINDS += ["tiny", "squares underflow", "large"]
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -84,24 +87,81 @@ def test_it_is_left_to_other_searches(monkeypatch):
     assert nearest_in_large_classes(Z, codes, 3) is None
 
 
-def test_target_neighbours_of_large_and_small_classes(monkeypatch):
+def test_a_class_of_k_rows_is_left_to_other_searches():
+    Z, _ = rows_of("normal", np.float64)
+    codes = np.minimum(np.arange(500) // 3, 1)
+    assert nearest_in_large_classes(Z, codes, 2) is not None
+    assert nearest_in_large_classes(Z, codes, 3) is None
+
+
+@pytest.fixture
+def searched(monkeypatch):
+    """The numbers of rows of searches in classes that are large from 100 rows on."""
+    calls = []
+
+    def counted(*args, **options):
+        calls.append(len(args[0]))
+        return nearest_in_large_classes(*args, **options)
+
+    monkeypatch.setattr(_loops, "BACKEND", "native")  # else the twin is not used for it
+    monkeypatch.setattr(_own_class, "_LARGE_CLASS", 100)
+    for module in (_from_labels, _blocks):
+        monkeypatch.setattr(module, "nearest_in_large_classes", counted)
+    return calls
+
+
+def test_target_neighbours_of_large_and_small_classes(searched):
     Z, _ = rows_of("grid", np.float64)
     codes = np.repeat([0, 1, 2, 3], [300, 150, 49, 1])
     with pytest.warns(UserWarning, match="class"):
-        expected = constraints.target_neighbors(Z, codes, 3)
-    searched = []
-
-    def counted(*args, **options):
-        searched.append(len(args[0]))
-        return nearest_in_large_classes(*args, **options)
-
-    monkeypatch.setattr(_from_labels, "LARGE_CLASS", 100)
-    monkeypatch.setattr(_from_labels, "nearest_in_large_classes", counted)
-    with pytest.warns(UserWarning, match="class"):
         found = constraints.target_neighbors(Z, codes, 3)
     assert searched == [450]
-    np.testing.assert_array_equal(found, expected)
-    rows, index = np.arange(450), brute_force(Z, codes, 3)[1][:450]
-    np.testing.assert_array_equal(
-        found[: 3 * 450], np.column_stack([rows.repeat(3), index.ravel()])
-    )
+    expected = brute_force(Z, codes, 3)[1][:499]
+    rows = np.arange(499).repeat(3)
+    np.testing.assert_array_equal(found, np.column_stack([rows, expected.ravel()]))
+
+
+def test_large_and_small_classes_of_a_block(searched):
+    Z, _ = rows_of("grid", np.float64)
+    codes = np.repeat([4, 1, 2, 0], [300, 49, 150, 1])
+    found = _blocks.nearest_of_class_in_block(Z, codes, Z, codes, 3, same_block=True)
+    assert searched == [450]
+    order = np.lexsort((found.cols, found.sqdist, found.rows))
+    expected = brute_force(Z, codes, 3)
+    np.testing.assert_array_equal(found.rows[order], np.arange(499).repeat(3))
+    np.testing.assert_array_equal(found.sqdist[order], expected[0][:499].ravel())
+    np.testing.assert_array_equal(found.cols[order], expected[1][:499].ravel())
+
+
+def test_without_compiled_loops_all_rows_are_ranked(searched, monkeypatch):
+    """The twin of the radius search would take 30 times as long."""
+    Z, codes = rows_of("normal", np.float64)
+    monkeypatch.setattr(_loops, "BACKEND", "numpy")
+    found = constraints.target_neighbors(Z, codes, 3)
+    inside = _blocks.nearest_of_class_in_block(Z, codes, Z, codes, 3, same_block=True)
+    assert searched == []
+    expected = brute_force(Z, codes, 3)[1]
+    np.testing.assert_array_equal(found[:, 1], expected.ravel())
+    assert len(inside.rows) == 1500
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-165, 1e-162, 1e-161, 1e-160, 1e-155, 1e149])
+def test_targets_at_any_scale(searched, scale):
+    """Where nearly all squares underflow, other searches take over: most distances are equal."""
+    Z, codes = rows_of("normal", np.float64)
+    Z = Z * scale
+    found = constraints.target_neighbors(Z, codes, 3)
+    assert searched == [500]
+    np.testing.assert_array_equal(found[:, 1], brute_force(Z, codes, 3)[1].ravel())
+
+
+@pytest.mark.parametrize("scale", [1e152, 1e155])
+@pytest.mark.parametrize("n_rows", [90, 250])  # of a small and a large class
+@pytest.mark.parametrize(
+    "choose", [constraints.target_neighbors, constraints.doublets, constraints.triplets]
+)
+def test_rows_whose_squared_distances_may_overflow_raise(searched, choose, n_rows, scale):
+    Z, codes = rows_of("normal", np.float64)[0][: 2 * n_rows] * scale, np.arange(2 * n_rows) % 2
+    with pytest.raises(ValueError, match="must lie within ±1e150"):
+        choose(Z, codes)
+    assert searched == ([2 * n_rows] if n_rows >= 100 else [])

@@ -22,6 +22,7 @@ def cases():
     yield "far from zero", normal + 1e6
     yield "with an outlier", np.vstack([normal, np.full((1, 12), 1e8)])
     yield "tiny", normal * 1e-30
+    yield "squares underflow", normal * 1e-162
     yield "equal", np.ones((30, 3))
 
 

@@ -66,6 +66,7 @@ def cases():
     yield "far from zero", normal + 1e8
     yield "with an outlier", np.vstack([normal, np.full((1, 12), 1e8)])
     yield "tiny", normal * 1e-30
+    yield "squares underflow", normal * 1e-162
     yield "of many scales", normal * np.logspace(-12, 6, 12)
     yield "large", normal * 1e15
     yield "equal", np.ones((30, 3))

@@ -23,7 +23,7 @@ from likewise.constraints._class_sizes import check_class_sizes, check_other_cla
 from likewise.constraints._row_labels import encode_row_labels
 from likewise.constraints._tuples import Pairs, Triplets
 from likewise.neighbors._arguments import Algorithm
-from likewise.neighbors._own_class import LARGE_CLASS, nearest_in_large_classes
+from likewise.neighbors._own_class import nearest_in_large_classes, rows_of_large_classes
 
 # A class up to this size is not worth a search of its own: identities with few pictures each may
 # be thousands.
@@ -219,20 +219,19 @@ def _search_large_classes(
     X: Array, codes: IndexArray, found: IndexArray, n_jobs: int | None, algorithm: Algorithm
 ) -> BoolArray:
     """Search large classes together where that is faster; return of which rows."""
-    none = np.zeros(len(X), dtype=bool)
+    searched = np.zeros(len(X), dtype=bool)
     if is_tensor(X) or algorithm != "auto":
-        return none
-    large = np.bincount(codes)[codes] >= LARGE_CLASS
-    rows = np.flatnonzero(large)
+        return searched
+    rows = rows_of_large_classes(codes)
     if not len(rows):
-        return none
+        return searched
     nearest = nearest_in_large_classes(
-        X if large.all() else X[rows], codes[rows], found.shape[1], n_jobs=n_jobs
+        X if len(rows) == len(X) else X[rows], codes[rows], found.shape[1], n_jobs=n_jobs
     )
-    if nearest is None:
-        return none
-    found[rows] = rows[nearest[1]]
-    return large
+    if nearest is not None:
+        found[rows] = rows[nearest[1]]
+        searched[rows] = True
+    return searched
 
 
 def _search_small_classes(

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from likewise import _loops
+from likewise._loops.distances.types import PairsFound
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise.neighbors._nearest import nearest
-from likewise.neighbors._own_class import LARGE_CLASS, nearest_in_large_classes
+from likewise.neighbors._own_class import nearest_in_large_classes, rows_of_large_classes
 
 _SMALL_PRODUCT = 1 << 12  # pairs of rows of a class, up to which all are compared
-
-
-class BlockPairs(NamedTuple):
-    """Pairs of a row of one block and a row of another, with their squared distances."""
-
-    rows: IndexArray
-    cols: IndexArray
-    sqdist: FloatArray
 
 
 def nearest_of_class_in_block(
@@ -31,7 +22,7 @@ def nearest_of_class_in_block(
     *,
     same_block: bool,
     n_jobs: int | None = None,
-) -> BlockPairs:
+) -> PairsFound:
     """Return the k nearest rows of the same class that another block has for each row.
 
     Parameters
@@ -46,7 +37,7 @@ def nearest_of_class_in_block(
 
     Returns
     -------
-    BlockPairs
+    PairsFound
         In no particular order.
 
     Examples
@@ -57,15 +48,14 @@ def nearest_of_class_in_block(
     (array([0, 1, 2]), array([1, 0, 1]))
     """
     by_code, by_other = _members(codes), _members(other_codes)
-    parts: list[BlockPairs] = []
-    large = [rows for rows in by_code.values() if same_block and len(rows) >= LARGE_CLASS]
-    if large:
-        rows = np.sort(np.concatenate(large))
+    parts: list[PairsFound] = []
+    if same_block and len(rows := rows_of_large_classes(codes)):
         found = nearest_in_large_classes(Z[rows], codes[rows], k, n_jobs=n_jobs)
         if found is not None:
             sqdist, index = found
-            parts.append(BlockPairs(np.repeat(rows, k), rows[index].ravel(), sqdist.ravel()))
-            by_code = {code: rows for code, rows in by_code.items() if len(rows) < LARGE_CLASS}
+            parts.append(PairsFound(np.repeat(rows, k), rows[index].ravel(), sqdist.ravel()))
+            for code in np.unique(codes[rows]).tolist():
+                del by_code[code]
     small: list[tuple[IndexArray, IndexArray]] = []
     for code in by_code.keys() & by_other.keys():
         rows, cols = by_code[code], by_other[code]
@@ -79,15 +69,15 @@ def nearest_of_class_in_block(
         queries = points if same_block else Z[rows]
         wanted = min(k, available)
         sqdist, index = nearest(queries, points, wanted, exclude_self=same_block, n_jobs=n_jobs)
-        parts.append(BlockPairs(np.repeat(rows, wanted), cols[index].ravel(), sqdist.ravel()))
+        parts.append(PairsFound(np.repeat(rows, wanted), cols[index].ravel(), sqdist.ravel()))
     if small:
         rows, cols = (np.concatenate(side) for side in zip(*small, strict=True))
         if same_block:
             rows, cols = rows[rows != cols], cols[rows != cols]
         sqdist = _loops.pair_sqdist(Z, rows, cols, points=other, n_jobs=n_jobs)
         chosen = nearest_of_pairs(rows, cols, sqdist, k)
-        parts.append(BlockPairs(rows[chosen], cols[chosen], sqdist[chosen]))
-    return _joined(parts)
+        parts.append(PairsFound(rows[chosen], cols[chosen], sqdist[chosen]))
+    return PairsFound.joined(parts)
 
 
 def nearest_of_pairs(rows: IndexArray, cols: IndexArray, sqdist: FloatArray, k: int) -> IndexArray:
@@ -102,10 +92,3 @@ def _members(codes: IndexArray) -> dict[int, IndexArray]:
     order = np.argsort(codes, kind="stable")
     classes, starts = np.unique(codes[order], return_index=True)
     return dict(zip(classes.tolist(), np.split(order, starts)[1:], strict=True))
-
-
-def _joined(parts: list[BlockPairs]) -> BlockPairs:
-    if not parts:
-        nothing = np.empty(0, dtype=np.int64)
-        return BlockPairs(nothing, nothing, np.empty(0))
-    return BlockPairs(*(np.concatenate(side) for side in zip(*parts, strict=True)))

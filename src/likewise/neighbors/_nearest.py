@@ -11,6 +11,7 @@ from likewise._runtime.tensors import device_memory_errors, is_tensor
 from likewise._runtime.threads import count_threads, openmp_threads, run_blocks
 from likewise._runtime.validation import warn_of_gradient
 from likewise.neighbors._arguments import Algorithm, as_finite_matrix, use_tree
+from likewise.neighbors._best_scores import BestScores
 
 # Candidates beyond k: the more, the rarer a row whose k-th neighbour is in doubt.
 _SPARE = 8
@@ -26,6 +27,7 @@ _BLOCK_ROWS = 256  # more are not in the cache among few points: twice as slow
 # A tile of scores: few enough to stay in the cache, but enough of both for a product (measured).
 _SCORED_ROWS = 128
 _SCORED_POINTS = 1 << 13
+_MIN_SCORED_ROWS = 16  # of a tile of more points, which large k needs
 # Points are divided into groups, several for every proposed one, of several points each.
 _MIN_GROUPS = 256
 _GROUPS_PER_PROPOSED = 16
@@ -181,9 +183,11 @@ class _Search:
         # of the three sums has d roundings, |ab| ≤ (‖a‖² + ‖b‖²)/2, two additions follow, and
         # centring moved each row by u of itself. A square root and its square add 3u, and sums
         # of squared differences, as trees take them, are off by less. Twice that is allowed.
+        # Exact distances are not scaled: each of their d squares may underflow, by half of 2^-1074.
+        underflow = self.n_features * 2.0**-1074 * self.scale * self.scale
         self.slack = (4 * self.n_features + 32) * 2.0**-53 * (
             self.query_norms + self.point_norms.max(initial=0.0)
-        ) + 2.0**-1000
+        ) + (2.0**-1000 + underflow)
 
     def propose_by_tree(self) -> tuple[IndexArray, FloatArray]:
         """Propose nearest points by a tree."""
@@ -246,7 +250,10 @@ class _Search:
         norms = self.query_norms + 2 * self.point_norms.max()
         error = k / (1 - k) * norms + d * 2.0**-100  # underflow
         columns = min(len(points), max(1, _SCORED_POINTS // groups) * groups)
-        buffers = _ScoreBuffers(columns, groups)
+        rows = int(
+            np.clip(_SCORED_ROWS * _SCORED_POINTS // columns, _MIN_SCORED_ROWS, _SCORED_ROWS)
+        )
+        buffers = _ScoreBuffers(rows, columns, groups)
 
         def block(start: int, stop: int) -> None:
             n = stop - start
@@ -254,7 +261,7 @@ class _Search:
             queries[:, :d] = self.centred_queries[start:stop]
             best, best_in_tile = buffers.best[:n], buffers.best_in_tile[:n]
             best.fill(-np.inf)
-            found = []
+            found = BestScores(n, width)
             for first in range(0, len(points), columns):
                 tile = points[first : first + columns]
                 score, near = buffers.tile(n, len(tile))
@@ -263,19 +270,12 @@ class _Search:
                 np.maximum(best, best_in_tile, out=best)
                 # Which groups are joined with which of the next tile does not matter.
                 best.partition(groups - width, axis=1)
-                np.greater_equal(score, best[:, groups - width, None], out=near)
-                place = np.flatnonzero(near)
-                local, column = np.divmod(place, len(tile))
-                found.append((local, first + column, score.ravel()[place]))
-            row, column, value = (np.concatenate(part) for part in zip(*found, strict=True))
-            ranked = np.lexsort((-value, row))
-            start_of_row = np.searchsorted(row[ranked], np.arange(n))
-            chosen = ranked[start_of_row[:, None] + np.arange(width)]
-            index[start:stop] = column[chosen]
-            last = value[chosen[:, -1]].astype(np.float64)
+                found.add(score, first, best[:, groups - width], near)
+            index[start:stop], value = found.best()
+            last = value[:, -1].astype(np.float64)
             left_out[start:stop] = self.query_norms[start:stop] - 2 * last - error[start:stop]
 
-        run_blocks(block, len(index), _SCORED_ROWS, self.n_jobs)
+        run_blocks(block, len(index), rows, self.n_jobs)
         return index, left_out
 
     def _n_groups(self) -> int:
@@ -320,16 +320,17 @@ class _Search:
         def block(start: int, stop: int) -> None:
             part = open_rows[start:stop]
             distances = self._distances(part)
-            limit = sign * bound[part] + self.slack[part]
-            near = np.flatnonzero(sign * distances <= limit[:, None])
-            local, cols = np.divmod(near, len(self.points))
+            distances *= sign
+            near = distances <= (sign * bound[part] + self.slack[part])[:, None]
+            del distances  # nearly all points may be near, which takes as much memory again
             if self.exclude_self:
-                other = part[local] != cols
-                local, cols = local[other], cols[other]
-            exact = self._exact(part[local], cols)
-            ranked = np.lexsort((cols, sign * exact, local))
-            first = np.searchsorted(local, np.arange(len(part)))  # found row by row
-            chosen = ranked[first[:, None] + np.arange(self.k)]
+                near[np.arange(len(part)), part] = False
+            counts = np.count_nonzero(near, axis=1)
+            cols = np.flatnonzero(near)
+            cols %= len(self.points)
+            exact = self._exact(np.repeat(part, counts), cols)
+            first = np.append(0, np.cumsum(counts))
+            chosen = _loops.smallest_of_groups(sign * exact, first, self.k)
             best[part], index[part] = exact[chosen], cols[chosen]
 
         run_blocks(block, len(open_rows), self._block_rows(), self.n_jobs)
@@ -351,14 +352,14 @@ class _Search:
 
 
 class _ScoreBuffers(threading.local):
-    """Arrays of a thread for a tile of scores: fresh memory for each takes up to as long as it."""
+    """Arrays of a thread for a tile of scores: to allocate them for each could double its time."""
 
-    def __init__(self, columns: int, groups: int) -> None:
-        self._score = np.empty(_SCORED_ROWS * columns, dtype=np.float32)
-        self._near = np.empty(_SCORED_ROWS * columns, dtype=np.bool_)
-        self.best, self.best_in_tile = np.empty((2, _SCORED_ROWS, groups), dtype=np.float32)
+    def __init__(self, rows: int, columns: int, groups: int) -> None:
+        self._score = np.empty(rows * columns, dtype=np.float32)
+        self._near = np.empty(rows * columns, dtype=np.bool_)
+        self.best, self.best_in_tile = np.empty((2, rows, groups), dtype=np.float32)
 
     def tile(self, n_rows: int, n_columns: int) -> tuple[FloatingArray, BoolArray]:
-        """Return the scores of a tile, and which of them are near the best."""
+        """Return arrays for the scores of a tile, and for which of them are near the best."""
         shape, size = (n_rows, n_columns), n_rows * n_columns
         return self._score[:size].reshape(shape), self._near[:size].reshape(shape)

@@ -171,7 +171,8 @@ def _centred_and_reach(Z: Array, radius2: FloatArray) -> tuple[FloatArray, Float
     """Return rows near the origin, at most 1 from it in each feature, and radii a little too wide.
 
     Centring moves a row by 2^-53 of itself and the tree's sums are off by as much per feature, so
-    that what is strictly inside stays inside of the wider radius.
+    that what is strictly inside stays inside of the wider radius. Exact distances are not scaled:
+    each of their squares may underflow, by half of 2^-1074.
     """
     n_features = Z.shape[1]
     centred = Z - Z.mean(axis=0, dtype=np.float64)
@@ -180,5 +181,6 @@ def _centred_and_reach(Z: Array, radius2: FloatArray) -> tuple[FloatArray, Float
     centred *= scale
     farthest = 4.0 * n_features**0.5
     with np.errstate(over="ignore"):
-        reach = np.minimum(np.sqrt(np.maximum(radius2, 0)) * scale, farthest)
+        wide = np.maximum(radius2, 0) + n_features * 2.0**-1074
+        reach = np.minimum(np.sqrt(wide) * scale, farthest)
     return centred, reach + (n_features + 8) * 2.0**-49

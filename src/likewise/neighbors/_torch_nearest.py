@@ -89,6 +89,8 @@ class _Search:
         # Of ½‖b‖² - ab, which is half the squared distance up to a constant of the query.
         largest = self.point_squares.max()
         self.errors = self.slack * (self.query_squares + largest) / 2 + 2.0**-100
+        # Exact distances are not scaled: each of their squares may underflow, by half of 2^-1074.
+        self.errors += points.shape[1] * 2.0**-1074 * self.scale * self.scale
 
     def run(self) -> tuple[Tensor, Tensor]:
         """Search block by block of queries."""

@@ -48,7 +48,8 @@ def within_radius_of_other_class(
     the products, and their sum by ``u(‖a‖² + ‖b‖² + r)``; centring and squared norms, in float64,
     by ``(d/2 + 2) 2⁻⁵³ (‖a‖² + ‖b‖²)``. All of it is below ``ε(‖a‖² + ‖b‖² + r)/2`` for
     ``ε = 2(d + 8)u`` and, in float32, ``du ≤ 1/4``; each half is reduced by its share. What
-    underflows is below ``2⁻¹⁰⁰`` in total, which is subtracted as well.
+    underflows is below ``2⁻¹⁰⁰`` in total, which is subtracted as well. Exact distances are not
+    scaled: each of their d squares may underflow, by half of 2⁻¹⁰⁷⁴.
     """
     n = len(Z)
     limit = PairLimit(max_pairs, Z)
@@ -58,7 +59,7 @@ def within_radius_of_other_class(
         precise, slack = torch.float64, (Z.shape[1] + 8) * torch.finfo(torch.float64).eps
     scale, (centred,) = centred_for_products(Z)
     squares = centred.square().sum(dim=1)
-    radii = radius2 * scale * scale
+    radii = (radius2 + Z.shape[1] * 2.0**-1074) * scale * scale
     halves = squares * ((1 - slack) / 2)
     lowest = (halves - radii * ((1 + slack) / 2) - 2.0**-100).to(precise)
     halves, centred = halves.to(precise), centred.to(precise)

@@ -110,8 +110,8 @@ class _Scan:
     ``2⁻²⁰`` of themselves.
 
     In float64, centring is off by 2⁻⁵³‖a‖, the norms by d 2⁻⁵³ of themselves, and the distance that
-    decides by (d + 2) 2⁻⁵³ of itself. The factor 1 + 2⁻²⁰ of √r and δ, and 2⁻⁵⁰‖â‖ added to δ, are
-    more than that for d < 2²⁰.
+    decides by (d + 2) 2⁻⁵³ of itself, and where squares underflow by d 2⁻¹⁰⁷⁵. The factor 1 + 2⁻²⁰
+    of √r and δ, 2⁻⁵⁰‖â‖ added to δ, and d 2⁻¹⁰⁷⁴ added to r are more than that for d < 2²⁰.
     """
 
     def __init__(
@@ -164,7 +164,7 @@ class _Scan:
             errors[part] = (exact - rounded).square().sum(dim=1).sqrt()
         errors = errors * (1 + 2.0**-20) + 2.0**-50 * squares.sqrt()
         sqradius = radius2[order]
-        reach = sqradius.clamp(min=0).sqrt() * (scale * (1 + 2.0**-20))
+        reach = (sqradius.clamp(min=0) + n_features * 2.0**-1074).sqrt() * (scale * (1 + 2.0**-20))
         share = float(errors.median() / reach[sqradius > 0].median())
         if share > _MAX_ERROR_SHARE:
             return None

@@ -280,7 +280,7 @@ def _scan(
 
     def block(start: int, stop: int) -> PairsFound:
         nonlocal found
-        parts = [PairsFound.none()]
+        parts: list[PairsFound] = []
         for row in range(start, stop):
             allowed = (second.labels == first.labels[row]) == same_class
             if first is second:
@@ -291,15 +291,11 @@ def _scan(
             parts.append(PairsFound(np.full(near.sum(), row), cols[near], sqdist[near]))
             found += len(parts[-1].rows)
             limit.check(found)
-        return _joined(parts)
+        return PairsFound.joined(parts)
 
     # One thread: the count must be exact, and a reference need not be fast.
     count_threads(n_jobs)
-    return _joined([PairsFound.none(), *run_blocks(block, len(first.Z), 256, 1)])
-
-
-def _joined(parts: list[PairsFound]) -> PairsFound:
-    return PairsFound(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+    return PairsFound.joined(run_blocks(block, len(first.Z), 256, 1))
 
 
 def _sqdist(a: FloatingArray, b: FloatingArray) -> FloatArray:

@@ -1,5 +1,6 @@
 """Limits and argument checks of the loops over distances."""
 
+from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -30,7 +31,10 @@ class TooManyPairs(RuntimeError):  # noqa: N818 - it reads as what happened, and
 
 
 class PairsFound(NamedTuple):
-    """Pairs within the radius of their row, sorted by row and column, with squared distances."""
+    """Pairs that a search found, with their squared distances.
+
+    Those of a radius search are sorted by row and column.
+    """
 
     rows: IndexArray
     cols: IndexArray
@@ -42,6 +46,11 @@ class PairsFound(NamedTuple):
         nothing = np.empty(0, dtype=np.int64)
         return cls(nothing, nothing, np.empty(0))
 
+    @classmethod
+    def joined(cls, parts: Iterable["PairsFound"]) -> "PairsFound":
+        """Return the pairs of all parts, one after the other."""
+        return cls(*map(np.concatenate, zip(cls.none(), *parts, strict=True)))
+
 
 class Packed(Protocol):
     """Rows that were prepared for scans, by the compiled loops or by their twins."""
@@ -49,6 +58,11 @@ class Packed(Protocol):
     @property
     def Z(self) -> FloatingArray:  # noqa: N802 - the rows are Z everywhere
         """The rows."""
+        ...
+
+    @property
+    def labels(self) -> IndexArray:
+        """The label of each row."""
         ...
 
     @property

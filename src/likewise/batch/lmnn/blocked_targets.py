@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -10,6 +11,7 @@ import numpy as np
 
 from likewise import _loops, neighbors
 from likewise._loops.distances.frames import SearchFrame
+from likewise._loops.distances.types import Packed, PairsFound
 from likewise._numerics.products import map_rows
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise.batch.lmnn.pairs_of_blocks import search_pairs_of_blocks
@@ -22,7 +24,7 @@ _MAX_CANDIDATES = 32  # per row and pair of blocks, beyond which the nearest are
 _Block = tuple[Array, IndexArray]
 
 
-def select_targets(Z: MappedRows, numbers: list[Any], k: int) -> BlockedPairs:
+def select_targets(Z: MappedRows, original: list[Any], k: int) -> BlockedPairs:
     """Return the k nearest rows of the same class of every row, exactly.
 
     A row of another block can be a target only if it is as near as the k-th of the own block: a
@@ -31,14 +33,14 @@ def select_targets(Z: MappedRows, numbers: list[Any], k: int) -> BlockedPairs:
     Parameters
     ----------
     Z : MappedRows
-    numbers : list of handles
+    original : list of handles
         The numbers of the rows of each block in the user's data, ascending: of rows at equal
         distances those of least number are targets, as in memory.
     k : int
         In smaller classes all other rows are targets.
     """
     engine, blocks, starts = Z.engine, Z.rows.blocks, Z.rows.starts.tolist()
-    chosen = engine.submit_each(partial(_chosen, k), _candidates(Z, numbers, k))
+    chosen = engine.submit_each(partial(_chosen, k), _candidates(Z, original, k))
     handles = []
     for b, block in enumerate(blocks):
         others = [c for c in range(len(blocks)) if c != b]
@@ -48,20 +50,20 @@ def select_targets(Z: MappedRows, numbers: list[Any], k: int) -> BlockedPairs:
     return BlockedPairs(tuple(handles), True)
 
 
-def _candidates(Z: MappedRows, numbers: list[Any], k: int) -> list[list[Any]]:
+def _candidates(Z: MappedRows, original: list[Any], k: int) -> list[list[Any]]:
     """Return handles of the candidates for each block in every block."""
     engine, blocks, starts = Z.engine, Z.rows.blocks, Z.rows.starts.tolist()
-    place = _Place(Z.map, Z.search_frame(), k, engine.n_jobs)
-    inside = engine.submit_each(partial(_inside, place), blocks, starts, numbers)
+    options = _SearchOptions(Z.map, Z.search_frame(), k, engine.n_jobs)
+    inside = engine.submit_each(partial(_inside, options), blocks, starts, original)
     packed, own = (engine.submit_each(itemgetter(j), inside) for j in (0, 1))
     del inside  # which files hold twice otherwise
-    found = search_pairs_of_blocks(engine, partial(_between, place), packed, starts, numbers)
+    found = search_pairs_of_blocks(engine, partial(_between, options), packed, starts, original)
     for b, candidates in enumerate(own):
         found[b][b] = candidates
     return found
 
 
-class _Place(NamedTuple):
+class _SearchOptions(NamedTuple):
     """The map of the rows, and the frame, the number of neighbours and threads of the search."""
 
     L: Array
@@ -75,13 +77,15 @@ class _Candidates(NamedTuple):
 
     rows: IndexArray
     numbers: IndexArray
-    given: IndexArray
+    original: IndexArray
     sqdist: FloatArray
 
 
-def _inside(place: _Place, block: _Block, start: int, given: IndexArray) -> tuple[Any, _Candidates]:
+def _inside(
+    options: _SearchOptions, block: _Block, start: int, original: IndexArray
+) -> tuple[Packed, _Candidates]:
     """Return a block for scans as far as the k-th of its own rows, and these."""
-    L, frame, k, n_jobs = place
+    L, frame, k, n_jobs = options
     X, codes = block
     Z = map_rows(X, L, n_jobs)
     rows, cols, sqdist = nearest_of_class_in_block(
@@ -92,23 +96,23 @@ def _inside(place: _Place, block: _Block, start: int, given: IndexArray) -> tupl
     radius2 = np.nextafter(radius2, np.inf)  # rows at the same distance are found as well
     radius2[np.bincount(rows, minlength=len(Z)) < k] = np.inf
     packed = _loops.pack_rows(Z, codes, radius2, frame, n_jobs=n_jobs)
-    return packed, _Candidates(rows, start + cols, given[cols], sqdist)
+    return packed, _Candidates(rows, start + cols, original[cols], sqdist)
 
 
 def _between(
-    place: _Place,
-    first: Any,
+    options: _SearchOptions,
+    first: Packed,
     start: int,
-    given: IndexArray,
-    second: Any,
+    original: IndexArray,
+    second: Packed,
     other_start: int,
-    other_given: IndexArray,
+    other_original: IndexArray,
 ) -> tuple[_Candidates, _Candidates]:
     """Return candidates for the rows of each of two blocks in the other."""
-    k, n_jobs = place.k, place.n_jobs
+    k, n_jobs = options.k, options.n_jobs
     sides = (first, second), (second, first)
     try:
-        found: Any = _loops.scan_packed(
+        found: Iterable[PairsFound] = _loops.scan_packed(
             first,
             second,
             same_class=True,
@@ -123,18 +127,18 @@ def _between(
             )
             for one, two in sides
         )
-    starts = ((other_start, other_given), (start, given))
+    others = (other_start, other_original), (start, original)
     forward, backward = (
-        _Candidates(rows, begin + cols, numbers[cols], sqdist)
-        for (rows, cols, sqdist), (begin, numbers) in zip(found, starts, strict=True)
+        _Candidates(rows, begin + cols, of_block[cols], sqdist)
+        for (rows, cols, sqdist), (begin, of_block) in zip(found, others, strict=True)
     )
     return forward, backward
 
 
 def _chosen(k: int, found: list[_Candidates]) -> tuple[IndexArray, IndexArray]:
     """Return the targets of a block: its rows, ascending, and numbers among the rows in blocks."""
-    rows, numbers, given, sqdist = (np.concatenate(side) for side in zip(*found, strict=True))
-    nearest = nearest_of_pairs(rows, given, sqdist, k)
+    rows, numbers, original, sqdist = (np.concatenate(side) for side in zip(*found, strict=True))
+    nearest = nearest_of_pairs(rows, original, sqdist, k)
     return rows[nearest], numbers[nearest]
 
 
@@ -142,9 +146,9 @@ def _halo(
     chosen: tuple[IndexArray, IndexArray], other: _Block, start: int
 ) -> tuple[Array, IndexArray]:
     """Return the rows of a block that the targets of another refer to, and their numbers."""
-    numbers = chosen[1] - start
+    rows = chosen[1] - start
     used = np.zeros(len(other[0]), dtype=bool)
-    used[numbers[(numbers >= 0) & (numbers < len(used))]] = True
+    used[rows[(rows >= 0) & (rows < len(used))]] = True
     return other[0][used], start + np.flatnonzero(used)
 
 
