@@ -1,6 +1,7 @@
 """One small cluster for all tests here; they are skipped where Dask is not installed."""
 
 import os
+import signal
 
 import numpy as np
 import pytest
@@ -69,3 +70,22 @@ def gathered_sizes(monkeypatch):
 
     monkeypatch.setattr(ClusterEngine, "gather", recorded)
     return sizes
+
+
+@pytest.fixture
+def kill_a_worker(monkeypatch):
+    """A function: kill a worker of a cluster when the client gathers for the n-th time."""
+
+    def prepare(cluster, n):
+        n_gathered, gather = [0], ClusterEngine.gather
+
+        def kill_once(self, handles):
+            n_gathered[0] += 1
+            if n_gathered[0] == n:
+                os.kill(next(iter(cluster.workers.values())).process.pid, signal.SIGKILL)
+            return gather(self, handles)
+
+        monkeypatch.setattr(ClusterEngine, "gather", kill_once)
+        return n_gathered
+
+    return prepare

@@ -1,7 +1,5 @@
 """EmbeddingAdapter of Dask collections: the map of the gathered rows, from few of them."""
 
-import os
-import signal
 import threading
 
 import numpy as np
@@ -158,7 +156,7 @@ def test_only_sums_and_few_rows_are_gathered(client, embedded, kind, monkeypatch
     assert max(received) <= (n_judged + 250) * X.shape[1] * X.itemsize < X.nbytes / 3
 
 
-def test_a_killed_worker_changes_no_bit(embedded, few_gathered):
+def test_a_killed_worker_changes_no_bit(embedded, few_gathered, kill_a_worker):
     X, y = embedded
     with (
         distributed.LocalCluster(
@@ -168,17 +166,8 @@ def test_a_killed_worker_changes_no_bit(embedded, few_gathered):
     ):
         rows = client.persist(chunked(X))
         undisturbed = fit("labels", rows, y)
-        n_gathered, gather = [0], ClusterEngine.gather
-        with pytest.MonkeyPatch.context() as patch:
-
-            def kill_once(self, handles):
-                n_gathered[0] += 1
-                if n_gathered[0] == 20:
-                    os.kill(next(iter(cluster.workers.values())).process.pid, signal.SIGKILL)
-                return gather(self, handles)
-
-            patch.setattr(ClusterEngine, "gather", kill_once)
-            assert_same(fit("labels", rows, y), undisturbed)
+        n_gathered = kill_a_worker(cluster, 20)
+        assert_same(fit("labels", rows, y), undisturbed)
         assert n_gathered[0] > 20
 
 

@@ -61,6 +61,27 @@ def test_fits_at_the_same_time_do_not_disturb_each_other(client, few):
             np.testing.assert_array_equal(one, two)
 
 
+@pytest.mark.parametrize(
+    ("learner", "n"),
+    [(lw.NCA(max_iter=4, tol=0.0), 9), (lw.FDA(), 3), (lw.Whitening(), 3)],
+    ids=repr,
+)
+def test_a_killed_worker_changes_no_bit(few, kill_a_worker, learner, n):
+    X, y = few
+    expected = learner.fit(da.from_array(X, chunks=250), y).components_
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        client.wait_for_workers(2)
+        rows = client.persist(da.from_array(X, chunks=250))
+        n_gathered = kill_a_worker(cluster, n)
+        np.testing.assert_array_equal(learner.fit(rows, y).components_, expected)
+    assert n_gathered[0] > n
+
+
 def _blas_threads():
     import threadpoolctl
 

@@ -96,3 +96,11 @@ def test_euclidean_computes_no_row():
     np.testing.assert_array_equal(metric.components_, np.eye(3))
     assert metric.components_.dtype == np.float32
     assert metric.n_features_in_ == 3
+
+
+def test_no_rows_are_gathered(client, labelled, gathered_sizes):
+    X, y = labelled
+    X = np.tile(X, (1, 10))
+    lw.NCA(max_iter=2, n_components=3).fit(da.from_array(X, chunks=300), y)
+    assert len(gathered_sizes) > 10
+    assert max(gathered_sizes) <= 128 * 60  # the rows of the centre; X has 126 000 values
