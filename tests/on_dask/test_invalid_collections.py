@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import likewise as lw
+from likewise import constraints, neighbors
 
 pytest.importorskip("distributed", reason="needs likewise[dask]")
 
@@ -88,3 +89,21 @@ def test_the_advice_is_right(labelled):
         lw.FDA().fit(rows, y)
     found = lw.FDA().fit(rows.compute_chunk_sizes(), y[kept])
     np.testing.assert_allclose(found.components_, lw.FDA().fit(X[kept], y[kept]).components_)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda X, y: neighbors.nearest(X, X, 3),
+        lambda X, y: neighbors.nearest(np.asarray(X), X, 3),
+        lambda X, y: neighbors.farthest(np.asarray(X), X, 3),
+        lambda X, y: neighbors.within_radius_of_other_class(X, y, 1.0),
+        lambda X, y: constraints.target_neighbors(X, y, 3),
+        lambda X, y: constraints.doublets(X, y),
+        lambda X, y: constraints.triplets(X, y),
+    ],
+)
+def test_functions_of_rows_in_memory_do_not_gather_them(labelled, call):
+    X, y = labelled
+    with pytest.raises(ValueError, match=r"is a Dask collection, but .* needs rows in memory: "):
+        call(da.from_array(X, chunks=500), y)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from likewise import _loops, neighbors
 from likewise._runtime.arrays import Array, BoolArray, IndexArray
+from likewise._runtime.blocks import require_in_memory
 from likewise._runtime.tensors import is_tensor, to_numpy
 from likewise._runtime.validation import (
     TableLike,
@@ -167,6 +168,7 @@ class _Labelled:
     @classmethod
     def checked(cls, X: Any, y: Any) -> _Labelled:
         """Take what a user gave, or say what is wrong with it."""
+        require_in_memory(X, "X", "this function")
         if sp.issparse(X):
             raise ValueError("X is sparse, but a dense table is needed: X.toarray() makes one.")
         X = np.asarray(X)

@@ -5,6 +5,7 @@ from typing import Any, Literal
 import numpy as np
 
 from likewise._runtime.arrays import FloatingArray
+from likewise._runtime.blocks import require_in_memory
 from likewise._runtime.text import quote
 
 Algorithm = Literal["auto", "brute", "tree"]
@@ -23,6 +24,7 @@ def use_tree(algorithm: str, faster: bool) -> bool:
 
 def as_finite_matrix(name: str, values: Any) -> FloatingArray:
     """Return a finite C-contiguous matrix, float32 if it is one, else float64."""
+    require_in_memory(values, name, "this search")
     given = np.asarray(values)
     dtype: type[np.floating[Any]] = np.float32 if given.dtype == np.float32 else np.float64
     matrix: FloatingArray = np.ascontiguousarray(given, dtype)
