@@ -46,6 +46,7 @@ def lmnn_from_parquet(threads, max_iter=500):
     from pathlib import Path
 
     import dask.dataframe
+    import numpy as np
     import pyarrow
     import pyarrow.parquet
 
@@ -54,19 +55,22 @@ def lmnn_from_parquet(threads, max_iter=500):
     fit = lmnn(threads, max_iter)
     rows_of_group = 1 << 14
 
-    def fit_file(data):
-        X = data["X"]
+    def stored(X, folder):
+        path = Path(folder, "rows.parquet")
         names = [f"x{column}" for column in range(X.shape[1])]
-        with tempfile.TemporaryDirectory() as folder, lw.config_context(max_memory="400MB"):
-            path = Path(folder, "rows.parquet")
-            schema = pyarrow.schema([(name, pyarrow.float32()) for name in names])
-            with pyarrow.parquet.ParquetWriter(path, schema) as file:
-                for start in range(0, len(X), rows_of_group):
-                    columns = list(X[start : start + rows_of_group].T.copy())
-                    file.write_table(pyarrow.table(columns, schema=schema))
-            rows = dask.dataframe.read_parquet(path, split_row_groups=1)
-            return fit({"X": rows, "y": data["y"]})
+        schema = pyarrow.schema([(name, pyarrow.float32()) for name in names])
+        with pyarrow.parquet.ParquetWriter(path, schema) as file:
+            for start in range(0, len(X), rows_of_group):
+                columns = list(X[start : start + rows_of_group].T.copy())
+                file.write_table(pyarrow.table(columns, schema=schema))
+        return dask.dataframe.read_parquet(path, split_row_groups=1)
 
+    def fit_file(data):
+        with tempfile.TemporaryDirectory() as folder, lw.config_context(max_memory="300MB"):
+            return fit({"X": stored(data["X"], folder), "y": data["y"]})
+
+    with tempfile.TemporaryDirectory() as folder:
+        stored(np.zeros((1, 1), dtype=np.float32), folder).compute()  # what reading imports
     return fit_file
 
 
