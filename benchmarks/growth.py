@@ -69,7 +69,7 @@ class LMNNOverRows(GrowthOfFits):
     rivals = {OURS: fits("LMNN"), ON_CLUSTER: fits_on_dask("LMNN")}
 
 
-@benchmark("growth-rows-nca", datasets=[*map(rows_name, ROWS[:3])], repeats=1, budget_s=300)
+@benchmark("growth-rows-nca", datasets=[*map(rows_name, ROWS[:5])], repeats=1, budget_s=300)
 class NCAOverRows(GrowthOfFits):
     """NCA, by the number of rows, as in `growth-rows-rca`, in one process."""
 
