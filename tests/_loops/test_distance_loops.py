@@ -124,6 +124,26 @@ def test_pairs_of_weight_0_and_in_several_lists_change_no_bit(dtype):
     assert not _loops.laplacian_product(Z, []).any()
 
 
+@pytest.mark.parametrize("loops", [_loops, reference], ids=["chosen", "reference"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_slices_of_a_laplacian_product(loops, dtype):
+    Z, rows, cols, weights = case_for("laplacian_apply", (70, 5), dtype, "random")
+    parts = parts_of(loops, rows, cols, weights, len(Z))
+    whole, rows_of = loops.laplacian_product(Z, parts), loops.laplacian_slices(Z, parts)
+    for start, stop in ((0, 70), (0, 0), (3, 4), (20, 65), (69, 70)):
+        memory = np.full((stop - start, 5), np.nan, dtype=dtype)
+        assert rows_of(start, stop, memory) is memory
+        np.testing.assert_array_equal(memory, whole[start:stop])
+
+
+@pytest.mark.parametrize("loops", [_loops, reference], ids=["chosen", "reference"])
+def test_distances_in_given_memory(loops):
+    Z, rows, cols = case_for("pair_sqdist", (70, 5), np.float32, "random")
+    memory = np.full(len(rows), np.nan)
+    assert loops.pair_sqdist(Z, rows, cols, out=memory) is memory
+    np.testing.assert_array_equal(memory, loops.pair_sqdist(Z, rows, cols))
+
+
 @pytest.fixture(params=[(s, p) for s in SCAN_INSTRUCTIONS for p in (1, 10**9)], ids=str)
 def way(request, monkeypatch):
     """Each way to scan: every set of instructions, tiles or matrix products."""

@@ -6,6 +6,7 @@ from loop_backends import INSTRUCTIONS, _native, needs_native
 
 from likewise import _loops
 from likewise._loops.hinges import reference
+from likewise._loops.hinges.types import Hinges
 from likewise.losses import Hinge, SmoothedHinge
 
 if INSTRUCTIONS:
@@ -78,6 +79,15 @@ def test_group_hinges_are_the_losses_of_every_triplet(loss):
     far_derivative *= -push * far_weights
     args = near, near_start, far, far_start, weights, pull, push, margin, smoothing
     assert_same(reference.group_hinges(*args), (value, near_derivative, far_derivative))
+
+
+@pytest.mark.parametrize("loops", [_loops, reference], ids=["chosen", "reference"])
+def test_groups_in_given_memory(loops):
+    args = group_case(40, 3)
+    expected = loops.group_hinges(*args)
+    memory = Hinges(*(np.full(len(part), np.nan) for part in expected))
+    assert loops.group_hinges(*args, out=memory) is memory
+    assert_same(memory, expected)
 
 
 def test_bad_groups_raise():

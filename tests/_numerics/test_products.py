@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 
 from likewise._numerics import products
-from likewise._numerics.products import gradient_in_components, map_rows, product_over_rows
+from likewise._numerics.products import (
+    gradient_in_components,
+    map_rows,
+    product_over_rows,
+    product_over_slices,
+)
 
 
 @pytest.fixture(name="X")
@@ -40,6 +45,34 @@ def test_many_blocks_are_one_product(X, L, n_samples):
     Z = map_rows(X, L, None)
     np.testing.assert_allclose(Z, X @ L.T, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(product_over_rows(Z, X, None), Z.T @ X, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("n_samples", [0, 1, 2, 7, 50])
+def test_a_product_of_rows_that_are_made_slice_by_slice(X, L, n_samples):
+    X = X[:n_samples].astype(np.float32)
+    Z, slices = map_rows(X, L, None), []
+
+    def rows_of(start, stop, memory):
+        assert memory.shape == (stop - start, len(L))
+        assert memory.dtype == X.dtype
+        slices.append((start, stop))
+        memory[:] = Z[start:stop]
+        return memory
+
+    found = product_over_slices(rows_of, len(L), X, 2)
+    np.testing.assert_array_equal(found, product_over_rows(Z, X, None))
+    assert all(stop - start <= 2 for start, stop in slices)
+    covered = [row for start, stop in sorted(slices) for row in range(start, stop)]
+    assert covered == list(range(n_samples))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rows_are_mapped_to_given_memory(X, L, dtype):
+    X = X.astype(dtype)
+    memory = np.full((len(X), len(L)), np.nan, dtype=dtype)
+    assert map_rows(X, L, 2, out=memory) is memory
+    np.testing.assert_array_equal(memory, map_rows(X, L, None))
 
 
 def test_float32_slices_are_summed_in_float64():

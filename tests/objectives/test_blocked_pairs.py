@@ -1,5 +1,9 @@
 """Pairs of the anchors of a block, against a construction pair by pair."""
 
+import pickle
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -113,6 +117,31 @@ def test_impostors_replace_those_before():
         zip(rows.tolist(), numbers.tolist(), strict=True)
     )
     assert_rows(local, 2, [*numbers, *(number for _, number in targets)])
+
+
+def test_a_thread_has_one_memory_for_all_pairs_that_lasts_as_long_as_they():
+    first, second = with_targets(0)[0], with_targets(2)[0]
+    memory = first.memory_of_thread()
+    assert second.memory_of_thread() is memory
+    with ThreadPoolExecutor(1) as other:
+        assert other.submit(first.memory_of_thread).result() is not memory
+    held = weakref.ref(memory)
+    del memory, first
+    assert held() is second.memory_of_thread()
+    del second
+    assert held() is None
+
+
+def test_pairs_travel_without_memory():
+    local, _ = with_targets(3)
+    size = len(pickle.dumps(local))
+    local.memory_of_thread().array("much", 10**5)
+    moved = pickle.loads(pickle.dumps(local))
+    assert len(pickle.dumps(local)) == size
+    for name in ("X", "numbers"):
+        np.testing.assert_array_equal(getattr(moved, name), getattr(local, name))
+    assert as_pairs(moved, moved.targets) == as_pairs(local, local.targets)
+    assert as_pairs(moved, moved.impostors) == as_pairs(local, local.impostors)
 
 
 def test_the_size_is_that_of_the_arrays():

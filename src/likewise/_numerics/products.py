@@ -8,6 +8,8 @@ would lose digits.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import DTypeLike
 
@@ -26,6 +28,7 @@ def map_rows(
     *,
     block_rows: int | None = None,
     precision: DTypeLike | None = None,
+    out: Array | None = None,
 ) -> Array:
     """Return ``X Lᵀ``.
 
@@ -38,13 +41,15 @@ def map_rows(
         Samples per block; None makes blocks that are worth a thread.
     precision : dtype, optional
         In which products are computed; None is the precision of X.
+    out : array of shape (n_samples, n_components), optional
+        Memory for the result.
 
     Returns
     -------
     array of shape (n_samples, n_components)
         In the precision of X.
     """
-    mapped = np.empty((len(X), len(L)), dtype=X.dtype)
+    mapped = np.empty((len(X), len(L)), dtype=X.dtype) if out is None else out
     across = L.T.astype(precision or X.dtype, copy=False)
     if block_rows is None:
         block_rows = max(_SLICE, _BLOCK_PRODUCTS // max(1, L.size))
@@ -63,13 +68,33 @@ def gradient_in_components(gradient: Array, X: Array, n_jobs: int | None) -> Arr
 
 def product_over_rows(left: Array, right: Array, n_jobs: int | None) -> Array:
     """Return ``leftᵀ right``: slices are multiplied in their precision and added in float64."""
-    n_rows, shape = len(left), (left.shape[1], right.shape[1])
+    return product_over_slices(
+        lambda start, stop, _: left[start:stop], left.shape[1], right, n_jobs
+    )
+
+
+def product_over_slices(
+    rows_of: Callable[[int, int, Array], Array], n_columns: int, right: Array, n_jobs: int | None
+) -> Array:
+    """Return ``leftᵀ right`` for a matrix that need not be in memory.
+
+    Parameters
+    ----------
+    rows_of : callable
+        Returns rows ``start`` to ``stop`` of `left`, for which its third argument is memory.
+    n_columns : int
+        Columns of `left`.
+    right : array of shape (n_rows, n_right)
+    n_jobs : int or None
+    """
+    n_rows, shape = len(right), (n_columns, right.shape[1])
 
     def block(start: int, stop: int) -> Array:
         total = np.zeros(shape)
+        memory = np.empty((min(_SLICE, stop - start), n_columns), dtype=right.dtype)
         for first in range(start, stop, _SLICE):
-            part = slice(first, min(first + _SLICE, stop))
-            total += left[part].T @ right[part]
+            last = min(first + _SLICE, stop)
+            total += rows_of(first, last, memory[: last - first]).T @ right[first:last]
         return total
 
     total = np.zeros(shape)

@@ -14,10 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from likewise import _loops
-from likewise._numerics.products import gradient_in_components, map_rows
+from likewise._loops.hinges.types import Hinges
+from likewise._numerics.products import map_rows, product_over_slices
 from likewise._numerics.spread import standard_deviations
 from likewise._runtime.arrays import Array, BoolArray, FloatArray, IndexArray
 from likewise._runtime.threads import run_blocks
+from likewise.objectives.evaluation_memory import EvaluationMemory
 from likewise.objectives.large_margin_bound import LargeMarginBound, LowerBound, QuadraticPenalty
 
 _SQUARED_ROWS = 1024  # squared in double precision at a time
@@ -141,10 +143,23 @@ class LargeMargin:
 
     def value_and_gradient(self, L: Array) -> tuple[float, Array]:
         """Return the objective at L and its gradient with respect to L."""
-        Z = self.transform(L)
-        loss = self.loss(self.sqdist(Z, self.targets), self.sqdist(Z, self.impostors))
-        product = self.laplacian_product(Z, loss)
-        return loss.value, gradient_in_components(product, self.X, self.n_jobs)
+        return self.value_and_gradient_in(self._memory, L)
+
+    def value_and_gradient_in(self, memory: EvaluationMemory, L: Array) -> tuple[float, Array]:
+        """Return what `value_and_gradient` does, computed in memory that is filled again."""
+        array, shape = memory.array, (len(self.X), len(L))
+        Z = map_rows(self.X, L, self.n_jobs, out=array("mapped", *shape, dtype=self.X.dtype))
+        names = {"targets": self.targets, "impostors": self.impostors}
+        sqdist = [
+            _loops.pair_sqdist(
+                Z, pairs.rows, pairs.cols, out=array(name, len(pairs)), n_jobs=self.n_jobs
+            )
+            for name, pairs in names.items()
+        ]
+        derivatives = (array(f"{name}, derivatives", len(p)) for name, p in names.items())
+        out = Hinges(array("hinges", len(self.weights)), *derivatives)
+        loss = self.loss(*sqdist, out=out)
+        return loss.value, 2 * self._laplacian_gradient(Z, loss)
 
     def transform(self, L: Array) -> Array:
         """Return the rows transformed by the variable L."""
@@ -190,7 +205,12 @@ class LargeMargin:
         return np.asarray(rows.T @ rows / len(rows))
 
     def loss(
-        self, targets: FloatArray, impostors: FloatArray, *, pull: float | None = None
+        self,
+        targets: FloatArray,
+        impostors: FloatArray,
+        *,
+        pull: float | None = None,
+        out: Hinges | None = None,
     ) -> PairLoss:
         """Return the loss for squared distances of the pairs; `pull` replaces ``1 - push``."""
         pull = 1 - self.push if pull is None else pull
@@ -204,11 +224,16 @@ class LargeMargin:
             self.push,
             self.margin,
             self.smoothing,
+            out=out,
             n_jobs=self.n_jobs,
         )
         pulled = float(self._target_weights @ targets) if pull else 0.0
         value = pull * pulled + self.push * float(self.weights @ hinges)
         return PairLoss(value, target_derivatives, impostor_derivatives)
+
+    @cached_property
+    def _memory(self) -> EvaluationMemory:
+        return EvaluationMemory()
 
     @cached_property
     def _target_weights(self) -> FloatArray:
@@ -220,14 +245,18 @@ class LargeMargin:
         value = loss.targets @ targets + loss.impostors @ impostors
         return float(value) - self.margin * float(loss.impostors.sum())
 
-    def laplacian_product(self, Z: Array, loss: PairLoss) -> Array:
-        """Return ``ΛZ``, half the gradient in Z; Λ is the graph Laplacian of the derivatives."""
+    def _laplacian_gradient(self, Z: Array, loss: PairLoss) -> Array:
+        """Return ``(ΛZ)ᵀX``, half the gradient in L for ``Z = XLᵀ``.
+
+        Λ is the graph Laplacian of the derivatives, and ``2ΛZ`` the gradient in Z.
+        """
         n = len(Z)
         parts = [
             (self.targets.incidence(n), loss.targets),
             (self.impostors.incidence(n), loss.impostors),
         ]
-        return _loops.laplacian_product(Z, parts, n_jobs=self.n_jobs)
+        rows_of = _loops.laplacian_slices(Z, parts)
+        return product_over_slices(rows_of, Z.shape[1], self.X, self.n_jobs)
 
     def lower_bound(self, penalty: QuadraticPenalty | None = None) -> LowerBound:
         """Return the function that bounds this objective, plus a `penalty`, over all metrics."""
@@ -240,6 +269,5 @@ class LargeMargin:
 
     def gradient_in_matrix(self, loss: PairLoss) -> Array:
         """Return the gradient in M: ``Σ derivative (x_a - x_b)(x_a - x_b)ᵀ`` over the pairs."""
-        product = self.laplacian_product(self.X, loss)
-        gradient = gradient_in_components(product, self.X, self.n_jobs) / 2
+        gradient = self._laplacian_gradient(self.X, loss)
         return np.asarray((gradient + gradient.T) / 2)

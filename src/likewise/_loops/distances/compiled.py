@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import Any
 
@@ -52,12 +52,13 @@ def pair_sqdist(
     cols: IndexArray,
     *,
     points: FloatingArray | None = None,
+    out: FloatArray | None = None,
     n_jobs: int | None = None,
 ) -> FloatArray:
     """See `likewise._loops.distances.reference.pair_sqdist`."""
     points = check_points(Z, points)
     check_pair_arrays(rows, cols)
-    out = np.empty(len(rows))
+    out = np.empty(len(rows)) if out is None else out
 
     def block(start: int, stop: int) -> None:
         part = slice(start, stop)
@@ -97,20 +98,33 @@ def laplacian_product(
     Z: FloatingArray, parts: Sequence[tuple[Any, FloatArray]], *, n_jobs: int | None = None
 ) -> FloatingArray:
     """See `likewise._loops.distances.reference.laplacian_product`."""
-    check_rows("Z", Z)
-    for pairs, weights in parts:
-        check_weights(weights, pairs.n_pairs)
-    lists, of_lists = [pairs for pairs, _ in parts], [weights for _, weights in parts]
-    n_pairs = sum(len(weights) for weights in of_lists)
+    rows_of = laplacian_slices(Z, parts)
+    n_pairs = sum(len(weights) for _, weights in parts)
     out = np.empty_like(Z)
     run_blocks(
-        lambda start, stop: _native.laplacian_rows(Z, lists, of_lists, start, stop, out),
+        lambda start, stop: rows_of(start, stop, out[start:stop]),
         len(Z),
         # About a million products per block, so that a block is worth a thread.
         max(_ROW_BLOCK, _BLOCK_PRODUCTS * len(Z) // max(1, 2 * n_pairs * Z.shape[1])),
         n_jobs,
     )
     return out
+
+
+def laplacian_slices(
+    Z: FloatingArray, parts: Sequence[tuple[Any, FloatArray]]
+) -> Callable[[int, int, FloatingArray], FloatingArray]:
+    """See `likewise._loops.distances.reference.laplacian_slices`."""
+    check_rows("Z", Z)
+    for pairs, weights in parts:
+        check_weights(weights, pairs.n_pairs)
+    lists, of_lists = [pairs for pairs, _ in parts], [weights for _, weights in parts]
+
+    def rows_of(start: int, stop: int, out: FloatingArray) -> FloatingArray:
+        _native.laplacian_rows(Z, lists, of_lists, start, stop, out)
+        return out
+
+    return rows_of
 
 
 def radius_scan(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,6 +35,7 @@ def pair_sqdist(
     cols: IndexArray,
     *,
     points: FloatingArray | None = None,
+    out: FloatArray | None = None,
     n_jobs: int | None = None,
 ) -> FloatArray:
     """Return ``‖Z[rows] − points[cols]‖²`` for each pair, accumulated in float64.
@@ -45,6 +46,8 @@ def pair_sqdist(
     rows, cols : int64 arrays of shape (m,)
     points : array of shape (p, d), of Z's type, C-contiguous
         The matrix that ``cols`` index; Z itself by default.
+    out : float64 array of shape (m,), optional
+        Memory for the result.
     n_jobs : int or None
 
     Returns
@@ -53,7 +56,7 @@ def pair_sqdist(
     """
     points = check_points(Z, points)
     check_pairs(rows, cols, len(Z), len(points))
-    out = np.empty(len(rows))
+    out = np.empty(len(rows)) if out is None else out
 
     def block(start: int, stop: int) -> None:
         out[start:stop] = _sqdist(Z[rows[start:stop]], points[cols[start:stop]])
@@ -121,6 +124,27 @@ def laplacian_product(
     values = Z.astype(np.float64)
     values -= robust_centre(values) if len(Z) else 0.0  # Λ1 = 0: only rounding changes
     return (W.sum(axis=1)[:, None] * values - W @ values).astype(Z.dtype)
+
+
+def laplacian_slices(
+    Z: FloatingArray, parts: Sequence[tuple[Any, FloatArray]]
+) -> Callable[[int, int, FloatingArray], FloatingArray]:
+    """Return a function that returns some rows of `laplacian_product`.
+
+    The whole product, as large as Z, need not be in memory. The function has the arguments
+
+    start, stop : int
+        Which rows.
+    out : array of shape (stop - start, d), of Z's type, C-contiguous
+        Memory for them.
+    """
+    product = laplacian_product(Z, parts)
+
+    def rows_of(start: int, stop: int, out: FloatingArray) -> FloatingArray:
+        out[:] = product[start:stop]
+        return out
+
+    return rows_of
 
 
 def radius_scan(

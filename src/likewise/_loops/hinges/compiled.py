@@ -3,7 +3,7 @@
 import numpy as np
 
 import likewise._loops._native as _native
-from likewise._loops.hinges.types import check_groups
+from likewise._loops.hinges.types import Hinges, check_groups
 from likewise._runtime.arrays import FloatArray, IndexArray
 from likewise._runtime.threads import run_blocks
 
@@ -21,22 +21,21 @@ def group_hinges(
     margin: float,
     smoothing: float,
     *,
+    out: Hinges | None = None,
     n_jobs: int | None = None,
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+) -> Hinges:
     """See `likewise._loops.hinges.reference.group_hinges`."""
     check_groups(near, near_start, far, far_start, weights, margin, smoothing)
-    value, near_derivative, far_derivative = (
-        np.empty(n) for n in (len(near_start) - 1, len(near), len(far))
-    )
+    hinges = out or Hinges.empty(len(near_start) - 1, len(near), len(far))
 
     def block(start: int, stop: int) -> None:
         _native.group_hinges(
             *(near, near_start, far, far_start, weights, pull, push, margin, smoothing),
-            *(start, stop, value, near_derivative, far_derivative),
+            *(start, stop, *hinges),
         )
 
-    run_blocks(block, len(value), _GROUP_BLOCK, n_jobs)
-    return value, near_derivative, far_derivative
+    run_blocks(block, len(hinges.value), _GROUP_BLOCK, n_jobs)
+    return hinges
 
 
 def anchor_hinges(sqdist: FloatArray, class_start: IndexArray, sqradii: FloatArray) -> FloatArray:

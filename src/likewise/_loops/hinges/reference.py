@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from likewise._loops.hinges.types import check_groups
+from likewise._loops.hinges.types import Hinges, check_groups
 from likewise._runtime.arrays import FloatArray, IndexArray
 from likewise._runtime.threads import count_threads
 
@@ -18,8 +18,9 @@ def group_hinges(
     margin: float,
     smoothing: float,
     *,
+    out: Hinges | None = None,
     n_jobs: int | None = None,
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+) -> Hinges:
     """Return the sum, per group, of smoothed hinge losses of all near against all far pairs.
 
     A triplet is a near and a far pair of one group. Its violation ``v = margin + near − far`` has
@@ -37,22 +38,18 @@ def group_hinges(
         The derivatives are those of the losses times `push`, and of the near pairs times `pull`.
     margin, smoothing : float
         A smoothing of 0 gives the hinge itself.
+    out : Hinges, optional
+        Memory for the result.
     n_jobs : int or None
 
     Returns
     -------
-    value : float64 array of shape (n_groups,)
-    near_derivative : float64 array of shape (m,)
-        The weighted derivative with respect to each near pair.
-    far_derivative : float64 array of shape (p,)
-        That with respect to each far pair, at most 0 for positive weights.
+    Hinges
     """
     check_groups(near, near_start, far, far_start, weights, margin, smoothing)
     count_threads(n_jobs)
-    value, near_derivative, far_derivative = (
-        np.zeros(n) for n in (len(near_start) - 1, len(near), len(far))
-    )
-    for group in range(len(value)):
+    hinges = out or Hinges.empty(len(near_start) - 1, len(near), len(far))
+    for group in range(len(hinges.value)):
         own = slice(near_start[group], near_start[group + 1])
         other = slice(far_start[group], far_start[group + 1])
         violation = np.maximum(margin + near[own, None] - far[other], 0)
@@ -61,10 +58,10 @@ def group_hinges(
         loss = np.where(
             smoothed, violation * derivative / 2, violation - smoothing / 2 * (violation > 0)
         )
-        value[group] = loss.sum()
-        near_derivative[own] = weights[group] * (pull + push * derivative.sum(axis=1))
-        far_derivative[other] = weights[group] * (-push * derivative.sum(axis=0))
-    return value, near_derivative, far_derivative
+        hinges.value[group] = loss.sum()
+        hinges.near_derivative[own] = weights[group] * (pull + push * derivative.sum(axis=1))
+        hinges.far_derivative[other] = weights[group] * (-push * derivative.sum(axis=0))
+    return hinges
 
 
 def anchor_hinges(sqdist: FloatArray, class_start: IndexArray, sqradii: FloatArray) -> FloatArray:

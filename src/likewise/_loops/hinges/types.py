@@ -1,9 +1,35 @@
-"""Argument checks of the loops over hinge losses."""
+"""The results of the loops over hinge losses, and the checks of their arguments."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from likewise._loops.checks import check_vector
 from likewise._runtime.arrays import FloatArray, IndexArray
+
+
+class Hinges(NamedTuple):
+    """The sums of the hinge losses of groups of pairs, and their derivatives.
+
+    Attributes
+    ----------
+    value : float64 array of shape (n_groups,)
+    near_derivative : float64 array of shape (m,)
+        The weighted derivative with respect to each near pair.
+    far_derivative : float64 array of shape (p,)
+        That with respect to each far pair, at most 0 for positive weights.
+    """
+
+    value: FloatArray
+    near_derivative: FloatArray
+    far_derivative: FloatArray
+
+    @classmethod
+    def empty(cls, n_groups: int, n_near: int, n_far: int) -> Hinges:
+        """Return memory for them."""
+        return cls(np.empty(n_groups), np.empty(n_near), np.empty(n_far))
 
 
 def check_groups(

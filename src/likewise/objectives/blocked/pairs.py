@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
 import numpy as np
 
 from likewise import _loops
 from likewise._numerics.products import map_rows
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
+from likewise.objectives.evaluation_memory import EvaluationMemory
 from likewise.objectives.large_margin import GroupedPairs, LargeMargin
+
+# Of threads that evaluate objectives: for each block of a worker it would be several times as much.
+_memory_of_threads: WeakValueDictionary[int, EvaluationMemory] = WeakValueDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +38,20 @@ class LocalPairs:
     numbers: IndexArray
     targets: GroupedPairs
     impostors: GroupedPairs
+
+    def memory_of_thread(self) -> EvaluationMemory:
+        """Return the memory of this thread, which lasts as long as pairs that it was used for."""
+        thread = threading.get_ident()
+        memory = _memory_of_threads.setdefault(thread, EvaluationMemory())
+        self._memory[thread] = memory
+        return memory
+
+    @cached_property
+    def _memory(self) -> dict[int, EvaluationMemory]:
+        return {}
+
+    def __reduce__(self) -> tuple[type[LocalPairs], tuple[Any, ...]]:
+        return LocalPairs, (self.X, self.numbers, self.targets, self.impostors)
 
     @property
     def n_anchors(self) -> int:

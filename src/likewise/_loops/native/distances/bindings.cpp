@@ -213,7 +213,8 @@ void laplacian_rows(Array<const T, 2> Z, const std::vector<const likewise::Incid
         require(extent(weights[l]) == lists[l]->n_pairs, "weights must have one value per pair.");
         values.push_back(weights[l].data());
     }
-    require(same_shape(out, Z), "out must have Z's shape.");
+    require(extent(out) == end - begin && extent(out, 1) == extent(Z, 1),
+            "out must have one row per row of the slice.");
     nb::gil_scoped_release unlocked;
     std::vector<double> sum(extent(Z, 1));
     const likewise::Adjacency pairs(lists, values, begin, end);

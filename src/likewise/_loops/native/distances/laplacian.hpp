@@ -95,8 +95,8 @@ LIKEWISE_INLINE void add_edges(const T* Z, int64_t d, const T* own, const Adjace
     for (int v = 0; v < V; ++v) *reinterpret_cast<Doubles*>(sum + k + v * W) = total[v];
 }
 
-// The rows of `pairs`, from row `begin` on, of the product. Each row gathers its own sum, so no two
-// threads write to one row.
+// The rows of `pairs`, which begin with row `begin` of Z, of the product. Each row gathers its own
+// sum, so no two threads write to one row.
 // A few edges at a time, whose rows stay in the nearest cache, and of these some features at a
 // time, whose sums stay in registers; meanwhile the same features of the next edges are fetched.
 // Every feature is summed in the order of the edges.
@@ -133,7 +133,7 @@ LIKEWISE_INLINE void laplacian_rows_of(const T* Z, int64_t d, const Adjacency& p
                 }
             }
         }
-        for (int64_t k = 0; k < d; ++k) out[(begin + i) * d + k] = static_cast<T>(sum[k]);
+        for (int64_t k = 0; k < d; ++k) out[i * d + k] = static_cast<T>(sum[k]);
     }
 }
 LIKEWISE_DISPATCH_WIDTH(laplacian_rows,
