@@ -20,7 +20,12 @@ def assert_tasks_run(engine):
     np.testing.assert_array_equal(found[1], [1.0] * 3)
     assert found[2] == 0
 
+    # Places change nothing but where results are.
+    found = engine.submit_each(total, [1, 2, 4, 8], [10, 20, 40, 80], places=[7, 0, 1, 0])
+    assert engine.gather(found) == [11, 22, 44, 88]
+
     assert engine.submit_each(total, []) == []
+    assert engine.submit_each(total, [], places=[]) == []
     assert engine.submit_each(total, [], []) == []
     assert engine.gather([]) == []
     for columns in (([1, 2], [3]), ([1], [2, 3]), ([], [1])):

@@ -2,6 +2,7 @@
 
 from functools import partial
 
+import numpy as np
 import pytest
 from tasks_of_blocks import assert_tasks_run, total
 
@@ -57,6 +58,38 @@ def test_tasks_have_the_max_memory_of_the_client(engine):
                 [engine.submit(_max_memory, 0), *engine.submit_each(_max_memory, [0])]
             )
     assert found == [None, None, 2**26, 2**26, None, None]
+
+
+def test_results_are_at_their_places(engine):
+    """Left to the scheduler, all would be where their argument is."""
+    argument = engine.submit_each(np.zeros, [10**6])[0]
+    places = [0, 1, 0, 3, 2, 1]
+    handles = engine.submit_each(np.negative, [argument] * 6, places=places)
+    engine.gather(engine.submit_each(len, handles))
+    held_by = [set(engine.client.who_has([handle])[handle.key]) for handle in handles]
+    assert len(set.union(*held_by)) == 2
+    for place, workers in zip(places, held_by, strict=True):
+        assert len(workers) == 1
+        assert workers == held_by[place % 2]
+
+
+@pytest.mark.parametrize("workers", [["tcp://127.0.0.1:1"], []])
+def test_tasks_for_a_worker_that_was_lost_run_elsewhere(engine, monkeypatch, workers):
+    monkeypatch.setattr(engine, "_workers_by_thread", lambda: workers)
+    assert engine.gather(engine.submit_each(total, [3, 4, 5], places=range(3))) == [3, 4, 5]
+
+
+def test_every_thread_of_a_worker_is_a_place(engine, monkeypatch):
+    asked = []
+
+    def nthreads():
+        asked.append(0)
+        return {"tcp://b": 1, "tcp://a": 3}
+
+    monkeypatch.setattr(engine.client, "nthreads", nthreads)
+    for _ in range(2):  # the second time it is known
+        assert engine._workers_by_thread() == ["tcp://a", "tcp://b", "tcp://a", "tcp://a"]
+    assert len(asked) == 1
 
 
 def test_keys_are_unique(engine):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import operator
 import time
 import uuid
@@ -38,10 +39,17 @@ class Engine(Protocol):
         """Return a handle of the result; arguments may be handles, or lists of them."""
         ...
 
-    def submit_each(self, task: Callable[..., Any], *columns: Sequence[Any]) -> list[Any]:
+    def submit_each(
+        self,
+        task: Callable[..., Any],
+        *columns: Sequence[Any],
+        places: Sequence[int] | None = None,
+    ) -> list[Any]:
         """Return handles of the task for the first values of all columns, the second and so on.
 
-        Columns are of the same length. For a cluster it is one message.
+        Columns are of the same length. For a cluster it is one message. `places` are those of the
+        results, by numbers from 0 on that are spread over all workers: left to a scheduler that
+        runs tasks where their arguments are, one worker may come to hold most, and to do most.
         """
         ...
 
@@ -74,7 +82,12 @@ class LocalEngine:
         """Return a handle of the result."""
         return self._results.keep(_run(task, *map(load, arguments)))
 
-    def submit_each(self, task: Callable[..., Any], *columns: Sequence[Any]) -> list[Any]:
+    def submit_each(
+        self,
+        task: Callable[..., Any],
+        *columns: Sequence[Any],
+        places: Sequence[int] | None = None,
+    ) -> list[Any]:
         """Return handles of the results."""
         return [self.submit(task, *arguments) for arguments in zip(*columns, strict=True)]
 
@@ -115,6 +128,8 @@ class ClusterEngine:
     def __init__(self, client: Any) -> None:
         self.client = client
         self._gathered: list[Any] = []
+        self._workers: list[str] = []
+        self._asked = -math.inf
 
     def submit(self, task: Callable[..., Any], *arguments: Any) -> Any:
         """Return a future."""
@@ -122,17 +137,50 @@ class ClusterEngine:
         with _translated_errors(self.client):
             return self.client.submit(_on_worker(task), *arguments, key=key, pure=False)
 
-    def submit_each(self, task: Callable[..., Any], *columns: Sequence[Any]) -> list[Any]:
+    def submit_each(
+        self,
+        task: Callable[..., Any],
+        *columns: Sequence[Any],
+        places: Sequence[int] | None = None,
+    ) -> list[Any]:
         """Return futures, whose keys have the name of the task on Dask's dashboard."""
         each = list(zip(*columns, strict=True))  # Client.map would leave out what has no partner
+        workers = [] if places is None else self._workers_by_thread()
+        if places is None or not workers:  # there may be some later
+            return self._map(task, each)
+        futures: list[Any] = [None] * len(each)
+        for number, worker in enumerate(workers):
+            here = [k for k, place in enumerate(places) if place % len(workers) == number]
+            # Another worker may do it: this one may be busy with other work, or be lost by then.
+            options = {"workers": [worker], "allow_other_workers": True}
+            for k, future in zip(
+                here, self._map(task, [each[k] for k in here], **options), strict=True
+            ):
+                futures[k] = future
+        return futures
+
+    def _workers_by_thread(self) -> list[str]:
+        """Return the worker of each thread, first one thread of every worker, then the second."""
+        if time.monotonic() - self._asked > _SECONDS_BETWEEN_CHECKS:
+            with _translated_errors(self.client):
+                threads = self.client.nthreads()
+            each = sorted(
+                (thread, worker) for worker in threads for thread in range(threads[worker])
+            )
+            self._workers = [worker for _, worker in each]
+            self._asked = time.monotonic()
+        return self._workers
+
+    def _map(self, task: Callable[..., Any], each: list[Any], **options: Any) -> list[Any]:
         if not each:
             return []
         name = _name_of(task)
         # Keys are unique: two fits at a time share nothing.
         keys = [f"{name}-{uuid.uuid4().hex}" for _ in each]
+        columns = map(list, zip(*each, strict=True))
         with _translated_errors(self.client):
             return list(
-                self.client.map(_on_worker(task), *map(list, columns), key=keys, pure=False)
+                self.client.map(_on_worker(task), *columns, key=keys, pure=False, **options)
             )
 
     def compute(self, delayed: Sequence[Any], chunks: IndexArray) -> list[Any]:

@@ -139,19 +139,24 @@ class BlockedRows:
         before = np.cumsum(sizes, axis=0) - sizes  # rows of the same key in blocks before
         totals = sizes.sum(axis=0)
         places = before + np.cumsum(totals) - totals  # of the first row of each key
-        starts = self.starts.tolist()
-        sorted_blocks = []
+        starts, places_of_blocks = self.starts.tolist(), range(len(self.blocks))
+        pieces_of_blocks = []
         for start, count in zip(starts, self.counts.tolist(), strict=True):
             sent = (places < start + count) & (places + sizes > start) & (sizes > 0)
             # To a block without rows the first block sends none, of the right type.
             senders = np.flatnonzero(sent.any(axis=1)).tolist() or [0]
             columns = (self.blocks, keys, places, starts)
-            pieces = engine.submit_each(
-                partial(_piece, start, start + count),
-                *([column[b] for b in senders] for column in columns),
+            pieces_of_blocks.append(
+                engine.submit_each(
+                    partial(_piece, start, start + count),
+                    *([column[b] for b in senders] for column in columns),
+                )
             )
-            sorted_blocks.append(engine.submit(_joined, pieces))
-        blocks, numbers = (engine.submit_each(itemgetter(k), sorted_blocks) for k in (0, 1))
+        sorted_blocks = engine.submit_each(_joined, pieces_of_blocks, places=places_of_blocks)
+        blocks, numbers = (
+            engine.submit_each(itemgetter(k), sorted_blocks, places=places_of_blocks)
+            for k in (0, 1)
+        )
         _check_every_row_is_there(
             self.counts, engine.gather(engine.submit_each(_sums_of_powers, numbers))
         )

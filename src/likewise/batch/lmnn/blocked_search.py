@@ -35,25 +35,30 @@ class BlockedImpostorSearch(ImpostorLimit):
 
     def __init__(self, targets: BlockedPairs, margin: float, rows: BlockedRows) -> None:
         super().__init__(len(rows))
-        self.targets, self.margin = targets, margin
+        self.margin = margin
+        # Of the last search: these have the targets, too, and are where the next will be.
+        self._pairs = targets.handles
 
     def __call__(
         self, Z: MappedRows, target_sqdist: BlockedSqdist, slack: float
     ) -> tuple[BlockedPairs, BlockedSqdist]:
         """Search the rows of other classes within the radius of the farthest target."""
-        engine = Z.engine
+        engine, places = Z.engine, range(len(Z.rows.blocks))
         radius = _Radius(target_sqdist.factor, self.margin, slack)
         with self.said_for_pairs():
             found = self._found(Z, target_sqdist, radius)
-            joined = engine.submit_each(_with_impostors, self.targets.handles, found)
-            del found  # `joined` has all of it
-            counts = engine.gather(engine.submit_each(itemgetter(2), joined))
+            joined = engine.submit_each(_with_impostors, self._pairs, found, places=places)
+            pairs, sqdist, counts = (
+                engine.submit_each(itemgetter(k), joined, places=places) for k in range(3)
+            )
+            del found, joined  # these have all of it
+            counts = engine.gather(counts)
         n_found = sum(counts)
         if self.max_pairs is not None and (min(counts) < 0 or n_found > self.max_pairs):
             raise neighbors.TooManyPairs(self.max_pairs)
         self.accept(n_found)
-        handles, sqdist = (tuple(engine.submit_each(itemgetter(k), joined)) for k in (0, 1))
-        return BlockedPairs(handles, False), BlockedSqdist(sqdist)
+        self._pairs = tuple(pairs)
+        return BlockedPairs(self._pairs, False), BlockedSqdist(tuple(sqdist))
 
     def _found(
         self, Z: MappedRows, target_sqdist: BlockedSqdist, radius: _Radius
@@ -63,15 +68,19 @@ class BlockedImpostorSearch(ImpostorLimit):
         options = _SearchOptions(Z.map, Z.search_frame(), engine.n_jobs)
         # Every block is prepared once, for all scans that it takes part in.
         packed = engine.submit_each(
-            partial(_pack, radius, options), blocks, self.targets.handles, target_sqdist.handles
+            partial(_pack, radius, options),
+            blocks,
+            self._pairs,
+            target_sqdist.handles,
+            places=range(len(blocks)),
         )
         limits = (self.max_pairs, engine.n_jobs)
         found = search_pairs_of_blocks(
             engine, partial(_between, limits), packed, blocks, Z.rows.starts.tolist()
         )
-        # The smaller tasks at the end leave no worker without work for long.
-        for b, within in enumerate(engine.submit_each(partial(_within, limits), packed)):
-            found[b][b] = within
+        within = engine.submit_each(partial(_within, limits), packed, places=range(len(blocks)))
+        for b, of_block in enumerate(within):
+            found[b][b] = of_block
         return found
 
 

@@ -41,12 +41,14 @@ def select_targets(Z: MappedRows, original: list[Any], k: int) -> BlockedPairs:
     """
     engine, blocks, starts = Z.engine, Z.rows.blocks, Z.rows.starts.tolist()
     chosen = engine.submit_each(partial(_chosen, k), _candidates(Z, original, k))
-    handles = []
-    for b, block in enumerate(blocks):
+    halos = []
+    for b in range(len(blocks)):
         others = [c for c in range(len(blocks)) if c != b]
         columns = ([column[c] for c in others] for column in (blocks, starts))
-        halo = engine.submit_each(_halo, [chosen[b]] * len(others), *columns)
-        handles.append(engine.submit(_with_targets, block, starts[b], chosen[b], halo))
+        halos.append(engine.submit_each(_halo, [chosen[b]] * len(others), *columns))
+    handles = engine.submit_each(
+        _with_targets, blocks, starts, chosen, halos, places=range(len(blocks))
+    )
     return BlockedPairs(tuple(handles), True)
 
 

@@ -32,7 +32,9 @@ def search_pairs_of_blocks(
     n_blocks = len(columns[0])
     pairs = list(combinations(range(n_blocks), 2))
     sides = [[column[pair[side]] for pair in pairs] for side in (0, 1) for column in columns]
-    both = engine.submit_each(task, *sides)
+    # Each where one of its blocks is, and every block has as many.
+    places = [b if c - b <= n_blocks // 2 else c for b, c in pairs]
+    both = engine.submit_each(task, *sides, places=places)
     found: list[list[Any]] = [[None] * n_blocks for _ in range(n_blocks)]
     for (b, c), forward, backward in zip(
         pairs, *(engine.submit_each(itemgetter(k), both) for k in (0, 1)), strict=True
