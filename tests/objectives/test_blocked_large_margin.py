@@ -47,6 +47,40 @@ def problem(n_blocks):
     return X, classes, BlockedLargeMargin(Z, targets, impostors), sqdist, impostor_sqdist
 
 
+MAPS = {
+    "scaled": 0.25 * np.eye(4),
+    "some columns": np.array([[0.0, 2.0, 0.0, 0.0], [0.0, 0.0, 0.0, -3.0]]),
+    "a sum": np.random.default_rng(2).normal(size=(3, 4)),
+    "none": np.zeros((0, 4)),
+}
+
+
+@pytest.mark.parametrize("L", MAPS.values(), ids=MAPS)
+def test_moments_of_mapped_rows(L):
+    random = np.random.default_rng(1)
+    X = random.normal(size=(90, 4)) * [1, 10, 1e-3, 1] + [0, 1, 5, 0]
+    rows = blocked(X, np.zeros(90, dtype=np.int64), [30, 45, 15])
+    mapped, Z = MappedRows(rows, L), X @ L.T
+    n = len(L)
+    for axes in (np.eye(n), 2 * np.eye(n)[:1], random.normal(size=(2, n))):
+        expected = Z @ axes.T
+        means, covariance, largest = mapped.moments(np.arange(n), axes)
+        np.testing.assert_allclose(means, expected.mean(axis=0), rtol=1e-12, atol=1e-13)
+        centred = expected - expected.mean(axis=0)
+        np.testing.assert_allclose(covariance, centred.T @ centred / 90, rtol=1e-10, atol=1e-14)
+        np.testing.assert_allclose(largest, np.abs(expected).max(axis=0, initial=0), rtol=1e-12)
+    assert mapped.mean_square() == pytest.approx(np.square(Z).sum() / 90, rel=1e-12)
+
+
+def test_moments_of_the_rows_are_computed_once_for_all_maps(monkeypatch):
+    rows = blocked(np.random.default_rng(0).normal(size=(20, 4)), np.zeros(20, np.int64), [8, 12])
+    first = MappedRows(rows, np.eye(4))
+    first.search_frame()
+    monkeypatch.setattr(rows.engine, "submit_each", None)
+    first.scaled(2.0).moments(np.arange(4), np.eye(4))
+    first.mapped(MAPS["a sum"]).mean_square()
+
+
 def loss_by_definition(X, classes, k=2, push=0.5, margin=1.0):
     """Return the loss of the paper, triplet by triplet."""
     sqdist = np.square(X[:, None] - X).sum(axis=2)

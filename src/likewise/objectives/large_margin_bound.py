@@ -7,7 +7,6 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy.linalg import eigh
-from scipy.optimize import minimize_scalar
 
 from likewise._runtime.arrays import Array, BoolArray, FloatArray, IndexArray
 
@@ -79,6 +78,8 @@ class QuadraticPenalty(NamedTuple):
 
         Any multiple s ≤ 1 of them is feasible: a penalised Lagrangian is bounded below.
         """
+        # It imports much that is not needed otherwise, by every worker of a cluster for instance.
+        from scipy.optimize import minimize_scalar
 
         def bound(s: float) -> float:
             return s * dual_value + self.minimum_plus_linear(pull + s * Q)

@@ -113,12 +113,12 @@ class BlockedLargeMargin:
 
     def mean_square(self) -> float:
         """Return the mean of ‖x‖² over the rows of X."""
-        means, covariance, _ = self._moments()
-        return float(np.square(means).sum() + np.trace(covariance))
+        return self.X.mean_square()
 
     def standard_deviations(self) -> Array:
         """Return those of the features, 0 where they are within the rounding error."""
-        _, covariance, largest = self._moments()
+        n_columns = self.X.shape[1]
+        _, covariance, largest = self.X.moments(np.arange(n_columns), np.eye(n_columns))
         stds = np.sqrt(np.diag(covariance))
         stds[stds <= largest * np.finfo(self.X.rows.dtype).eps] = 0.0
         return np.asarray(stds)
@@ -163,10 +163,6 @@ class BlockedLargeMargin:
         each = zip(targets.handles, impostors.handles, strict=True)
         total, Q = self._sum(_push, factors, null_space, each=each)
         return self.margin * float(total), self._mapped(Q)
-
-    def _moments(self) -> tuple[Array, Array, Array]:
-        n_columns = self.X.shape[1]
-        return self.X.moments(np.arange(n_columns), np.eye(n_columns))
 
     def _mapped(self, G: Array) -> Array:
         """Return a gradient in M for mapped rows, from that for rows before the map."""
@@ -247,7 +243,7 @@ def _sqdist(L: Array, targets: bool, n_jobs: int | None, local: LocalPairs) -> F
 
 
 def _value_and_gradient(local: LocalPairs, options: _Options, L: Array) -> list[Any]:
-    return list(local.objective(*options).value_and_gradient(L))
+    return list(local.objective(*options).value_and_gradient_in(local.memory_of_thread(), L))
 
 
 def _pull_gradient(local: LocalPairs, options: _Options) -> list[Any]:

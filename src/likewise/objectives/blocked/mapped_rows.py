@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -56,31 +55,51 @@ class MappedRows:
     def moments(self, features: IndexArray, axes: Array) -> tuple[Array, Array, Array]:
         """Return means, covariance and largest magnitudes of ``rows[:, features] @ axes.T``."""
         L = np.asarray(axes @ self.map[features])
-        n_jobs = self.engine.n_jobs
-        means = self.rows.total(partial(_sums, L, n_jobs)) / len(self)
-        products = self.rows.total(partial(_products, L, means, n_jobs)) / len(self)
-        largest = np.max(self.rows.map(partial(_largest, L, n_jobs)), axis=0)
-        return np.asarray(means), np.asarray(products), np.asarray(largest)
+        if (np.count_nonzero(L, axis=1) <= 1).all():  # nothing is added, so nothing cancels
+            means, covariance, largest = self._moments_of_rows()
+            return L @ means, L @ covariance @ L.T, np.abs(L) @ largest
+        return _moments(self.rows, L)
+
+    def mean_square(self) -> float:
+        """Return the mean of the squared norms of the mapped rows."""
+        means, covariance, _ = self._moments_of_rows()
+        return float(np.vdot(self.map, self.map @ (covariance + np.outer(means, means))))
+
+    def _moments_of_rows(self) -> tuple[Array, Array, Array]:
+        """Return the moments of the rows before the map, which are computed once."""
+        if not self.cached_moments:
+            self.cached_moments.append(_moments(self.rows, None))
+        return self.cached_moments[0]
 
     def search_frame(self) -> SearchFrame:
         """Return the frame in which searches compare the mapped rows."""
-        if not self.cached_moments:
-            identity = np.eye(self.rows.n_features)
-            every = MappedRows(self.rows, identity)
-            self.cached_moments.append(every.moments(np.arange(len(identity)), identity))
-        means, covariance, largest = self.cached_moments[0]
+        means, covariance, largest = self._moments_of_rows()
         norm = float(np.linalg.norm(largest))
         return frame_of_mapped(self.map, len(self), means, covariance, norm)
 
 
-def _sums(L: Array, n_jobs: int | None, rows: Array, codes: IndexArray) -> Any:
-    return map_rows(rows, L, n_jobs).sum(axis=0, dtype=np.float64)
+def _moments(rows: BlockedRows, L: Array | None) -> tuple[Array, Array, Array]:
+    """Return means, covariance and largest magnitudes of the columns of ``rows @ L.T``, or rows."""
+    n_jobs = rows.engine.n_jobs
+    sums, largest = zip(*rows.map(partial(_sums_and_largest, L, n_jobs)), strict=True)
+    means = np.sum(sums, axis=0) / len(rows)
+    covariance = rows.total(partial(_products, L, means, n_jobs)) / len(rows)
+    return means, np.asarray(covariance), np.max(largest, axis=0)
 
 
-def _products(L: Array, means: Array, n_jobs: int | None, rows: Array, codes: IndexArray) -> Any:
-    centred = map_rows(rows, L, n_jobs) - means
-    return centred.T @ centred
+def _mapped(rows: Array, L: Array | None, n_jobs: int | None) -> Array:
+    return rows if L is None else map_rows(rows, L, n_jobs)
 
 
-def _largest(L: Array, n_jobs: int | None, rows: Array, codes: IndexArray) -> Any:
-    return np.abs(map_rows(rows, L, n_jobs)).max(axis=0, initial=0.0).astype(np.float64)
+def _sums_and_largest(
+    L: Array | None, n_jobs: int | None, rows: Array, codes: IndexArray
+) -> tuple[Array, Array]:
+    Z = _mapped(rows, L, n_jobs)
+    return Z.sum(axis=0, dtype=np.float64), np.abs(Z).max(axis=0, initial=0.0).astype(np.float64)
+
+
+def _products(
+    L: Array | None, means: Array, n_jobs: int | None, rows: Array, codes: IndexArray
+) -> Array:
+    centred = _mapped(rows, L, n_jobs) - means
+    return np.asarray(centred.T @ centred)
