@@ -25,7 +25,7 @@ def components():
 @pytest.fixture(name="small_blocks")
 def shrink_blocks(monkeypatch):
     monkeypatch.setattr(products, "_SLICE", 2)
-    monkeypatch.setattr(products, "_SUMS", 3)
+    monkeypatch.setattr(products, "_SMALL_SUMS", 3)
     monkeypatch.setattr(products, "_BLOCK_PRODUCTS", 1)
 
 
@@ -65,6 +65,22 @@ def test_a_product_of_rows_that_are_made_slice_by_slice(X, L, n_samples):
     assert all(stop - start <= 2 for start, stop in slices)
     covered = [row for start, stop in sorted(slices) for row in range(start, stop)]
     assert covered == list(range(n_samples))
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "shape", "cheap", "expensive"),
+    [
+        (20_000, (16, 16), 1, 20),
+        (10**6, (16, 16), 31, 64),
+        (10**6, (784, 784), 16, 16),  # more sums would take much memory
+        (100, (2, 2), 1, 1),
+    ],
+)
+def test_rows_that_take_long_are_in_more_blocks(n_rows, shape, cheap, expensive):
+    """A loop over many pairs per row has work for many threads, where the product has none."""
+    found = [-(-n_rows // products._summed_rows(n_rows, shape, cost)) for cost in (0, 10**5)]
+    assert found == [cheap, expensive]
+    assert products.count_sums(n_rows, shape) == expensive
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

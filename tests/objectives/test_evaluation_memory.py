@@ -51,6 +51,15 @@ def test_evaluations_in_one_memory_are_those_in_fresh_memory(dtype):
                 assert gradient.tobytes() == expected_gradient.tobytes()
 
 
+def test_an_objective_keeps_the_memory_of_its_evaluations():
+    objective = random_objective(30, np.float64, seed=0)
+    objective.value_and_gradient(np.eye(4))
+    mapped = objective._memory.array("mapped", 30, 4)
+    np.testing.assert_array_equal(mapped, objective.X)
+    objective.value_and_gradient(2 * np.eye(4))
+    np.testing.assert_array_equal(mapped, 2 * objective.X)
+
+
 def test_later_evaluations_do_not_change_earlier_gradients():
     objective = random_objective(40, np.float64, seed=1)
     _, gradient = objective.value_and_gradient(np.eye(4))

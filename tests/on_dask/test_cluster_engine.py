@@ -10,7 +10,9 @@ import likewise as lw
 from likewise._runtime.blocks.engines import ClusterEngine
 from likewise._runtime.configuration import max_working_bytes
 
-pytest.importorskip("distributed", reason="needs likewise[dask]")
+CommClosedError = pytest.importorskip(
+    "distributed.comm", reason="needs likewise[dask]"
+).CommClosedError
 
 
 def _with_factor(factor, value):
@@ -62,7 +64,7 @@ def test_tasks_have_the_max_memory_of_the_client(engine):
 
 def test_results_are_at_their_places(engine):
     """Left to the scheduler, all would be where their argument is."""
-    argument = engine.submit_each(np.zeros, [10**6])[0]
+    argument = engine.submit_each(np.zeros, [10])[0]
     places = [0, 1, 0, 3, 2, 1]
     handles = engine.submit_each(np.negative, [argument] * 6, places=places)
     engine.gather(engine.submit_each(len, handles))
@@ -73,23 +75,37 @@ def test_results_are_at_their_places(engine):
         assert workers == held_by[place % 2]
 
 
-@pytest.mark.parametrize("workers", [["tcp://127.0.0.1:1"], []])
-def test_tasks_for_a_worker_that_was_lost_run_elsewhere(engine, monkeypatch, workers):
-    monkeypatch.setattr(engine, "_workers_by_thread", lambda: workers)
+def test_tasks_for_a_worker_that_was_lost_run_elsewhere(engine, monkeypatch):
+    monkeypatch.setattr(engine.client, "nthreads", lambda: {"tcp://127.0.0.1:1": 1})
     assert engine.gather(engine.submit_each(total, [3, 4, 5], places=range(3))) == [3, 4, 5]
 
 
-def test_every_thread_of_a_worker_is_a_place(engine, monkeypatch):
-    asked = []
+def test_without_workers_tasks_wait_for_any(engine, monkeypatch):
+    monkeypatch.setattr(engine.client, "nthreads", dict)
+    assert engine.gather(engine.submit_each(total, [3, 4, 5], places=range(3))) == [3, 4, 5]
 
+
+def test_workers_are_not_asked_for_at_every_call(engine, monkeypatch):
+    asked, nthreads = [], engine.client.nthreads
+    monkeypatch.setattr(engine.client, "nthreads", lambda: asked.append(0) or nthreads())
+    for _ in range(3):
+        engine.gather(engine.submit_each(total, [1, 2], places=range(2)))
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize("places", [[0], [0, 1, 2]])
+def test_every_task_has_a_place(engine, places):
+    with pytest.raises(ValueError, match=r"shorter|longer"):
+        engine.submit_each(total, [1, 2], places=places)
+
+
+def test_a_scheduler_that_does_not_answer_is_a_sentence(engine, monkeypatch):
     def nthreads():
-        asked.append(0)
-        return {"tcp://b": 1, "tcp://a": 3}
+        raise CommClosedError("closed")
 
     monkeypatch.setattr(engine.client, "nthreads", nthreads)
-    for _ in range(2):  # the second time it is known
-        assert engine._workers_by_thread() == ["tcp://a", "tcp://b", "tcp://a", "tcp://a"]
-    assert len(asked) == 1
+    with pytest.raises(RuntimeError, match="cluster went away"):
+        engine.submit_each(total, [1, 2], places=range(2))
 
 
 def test_keys_are_unique(engine):

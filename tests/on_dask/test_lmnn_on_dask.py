@@ -127,6 +127,30 @@ def test_the_rows_are_not_gathered(client, digits, monkeypatch):
     assert max(received) < X.nbytes / 10
 
 
+def test_what_belongs_to_a_block_is_at_its_place(client, digits, monkeypatch):
+    """Otherwise one worker could have most blocks, and the others would wait for it."""
+    places_of, submit_each = {}, ClusterEngine.submit_each
+
+    def recorded(self, task, *columns, places=None):
+        if places is not None:
+            places_of.setdefault(engines._name_of(task), set()).add(tuple(places))
+        return submit_each(self, task, *columns, places=places)
+
+    monkeypatch.setattr(ClusterEngine, "submit_each", recorded)
+    X, y = digits
+    lw.LMNN(3, max_iter=1).fit(da.from_array(X, chunks=300), y)
+    assert {"joined", "with_targets", "pack", "within", "with_impostors"} <= places_of.keys()
+    between = places_of.pop("between")
+    in_order = places_of["joined"]
+    assert all(places == in_order for places in places_of.values())
+    n_blocks = len(*in_order)
+    assert in_order == {tuple(range(n_blocks))}
+    assert n_blocks > 1
+    for places in between:
+        counts = np.bincount(places, minlength=n_blocks)
+        assert counts.max() - counts.min() <= 1
+
+
 def test_too_many_impostors_are_no_failures_of_tasks(no_client, digits, monkeypatch):
     """A task that raises is an error in the log of its worker; the solver just halves its step."""
     limits, raised = [], []

@@ -17,7 +17,7 @@ from likewise._runtime.arrays import Array
 from likewise._runtime.threads import run_blocks
 
 _SLICE = 1024
-_SUMS = 16
+_SUMS, _SMALL_SUMS, _SMALL = 16, 64, 1 << 15  # sums at a time, of few products, and how few
 _BLOCK_PRODUCTS = 1 << 23
 
 
@@ -74,7 +74,12 @@ def product_over_rows(left: Array, right: Array, n_jobs: int | None) -> Array:
 
 
 def product_over_slices(
-    rows_of: Callable[[int, int, Array], Array], n_columns: int, right: Array, n_jobs: int | None
+    rows_of: Callable[[int, int, Array], Array],
+    n_columns: int,
+    right: Array,
+    n_jobs: int | None,
+    *,
+    row_products: int = 0,
 ) -> Array:
     """Return ``leftᵀ right`` for a matrix that need not be in memory.
 
@@ -86,6 +91,8 @@ def product_over_slices(
         Columns of `left`.
     right : array of shape (n_rows, n_right)
     n_jobs : int or None
+    row_products : int
+        About how many dense products take as long as `rows_of` does for one row.
     """
     n_rows, shape = len(right), (n_columns, right.shape[1])
 
@@ -98,17 +105,23 @@ def product_over_slices(
         return total
 
     total = np.zeros(shape)
-    for partial in run_blocks(block, n_rows, _summed_rows(n_rows, shape), n_jobs):
+    for partial in run_blocks(block, n_rows, _summed_rows(n_rows, shape, row_products), n_jobs):
         total += partial
     return total
 
 
 def count_sums(n_rows: int, shape: tuple[int, int]) -> int:
-    """Return how many sums of this shape a product over rows has in memory."""
-    return -(-n_rows // _summed_rows(n_rows, shape))
+    """Return how many sums of this shape a product over rows has in memory at most."""
+    return -(-n_rows // max(1, _least_rows(n_rows, shape)))
 
 
-def _summed_rows(n_rows: int, shape: tuple[int, int]) -> int:
-    """Return how many rows a sum runs over: all sums are together no larger than the rows."""
-    enough = _BLOCK_PRODUCTS // max(1, shape[0] * shape[1])
-    return max(_SLICE, -(-n_rows // _SUMS), enough, *shape)
+def _summed_rows(n_rows: int, shape: tuple[int, int], row_products: int) -> int:
+    """Return how many rows a sum runs over, so that a block is worth a thread."""
+    enough = _BLOCK_PRODUCTS // max(1, shape[0] * shape[1] + row_products)
+    return max(_least_rows(n_rows, shape), enough)
+
+
+def _least_rows(n_rows: int, shape: tuple[int, int]) -> int:
+    """Return the least number of rows per sum: all sums are together no larger than the rows."""
+    n_sums = _SMALL_SUMS if shape[0] * shape[1] <= _SMALL else _SUMS
+    return max(_SLICE, -(-n_rows // n_sums), *shape)

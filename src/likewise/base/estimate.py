@@ -270,10 +270,10 @@ def machine_rate() -> float:
 
 
 def _duration(seconds: float) -> str:
-    if seconds < 100:
+    if seconds < 99.5:  # two digits
         return f"{seconds:.2g} s"
-    if seconds < 6000:
+    if seconds < 99.5 * 60:
         return f"{seconds / 60:.2g} min"
-    if seconds < 360_000:
+    if seconds < 99.5 * 3600:
         return f"{seconds / 3600:.2g} h"
     return f"{seconds / 86_400:.3g} days"

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from likewise._runtime.lazy import lazy_package
 
-# At once: a module of the same name would take its place.
+# Imported at once: the module of the same name would replace the function.
 from likewise.objectives.label_energies import label_energies
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ class EvaluationMemory:
         self._held: dict[str, Array] = {}
 
     def array(self, name: str, *shape: int, dtype: DTypeLike = np.float64) -> Array:
-        """Return the array of this name, whose values are those of its last use."""
+        """Return the array of this name, whose values are arbitrary."""
         size = math.prod(shape)
         held = self._held.get(name)
         if held is None or held.size < size or held.dtype != dtype:

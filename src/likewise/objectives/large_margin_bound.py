@@ -78,7 +78,7 @@ class QuadraticPenalty(NamedTuple):
 
         Any multiple s ≤ 1 of them is feasible: a penalised Lagrangian is bounded below.
         """
-        # It imports much that is not needed otherwise, by every worker of a cluster for instance.
+        # Imported here because workers of a cluster do not need it.
         from scipy.optimize import minimize_scalar
 
         def bound(s: float) -> float:

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from likewise._runtime.arrays import IndexArray
+from likewise._runtime.blocks.places import assigned
 from likewise._runtime.blocks.stored_results import ResultStore, load
 from likewise._runtime.configuration import config_context, max_working_bytes
 from likewise._runtime.threads import single_threaded_blas
@@ -47,9 +48,9 @@ class Engine(Protocol):
     ) -> list[Any]:
         """Return handles of the task for the first values of all columns, the second and so on.
 
-        Columns are of the same length. For a cluster it is one message. `places` are those of the
-        results, by numbers from 0 on that are spread over all workers: left to a scheduler that
-        runs tasks where their arguments are, one worker may come to hold most, and to do most.
+        Columns are of the same length. For a cluster it is one message, or one per worker with
+        `places`: results of the same place are held by the same worker, and workers have as many
+        places. Without them one worker can end up with most results, and then with most tasks.
         """
         ...
 
@@ -128,7 +129,8 @@ class ClusterEngine:
     def __init__(self, client: Any) -> None:
         self.client = client
         self._gathered: list[Any] = []
-        self._workers: list[str] = []
+        self._workers: dict[int, str] = {}  # of places
+        self._threads: dict[str, int] = {}  # of workers
         self._asked = -math.inf
 
     def submit(self, task: Callable[..., Any], *arguments: Any) -> Any:
@@ -145,31 +147,29 @@ class ClusterEngine:
     ) -> list[Any]:
         """Return futures, whose keys have the name of the task on Dask's dashboard."""
         each = list(zip(*columns, strict=True))  # Client.map would leave out what has no partner
-        workers = [] if places is None else self._workers_by_thread()
-        if places is None or not workers:  # there may be some later
+        if places is None or not self._assign(places):
             return self._map(task, each)
+        tasks_of: dict[str, list[int]] = {}
+        for k, (place, _) in enumerate(zip(places, each, strict=True)):
+            tasks_of.setdefault(self._workers[place], []).append(k)
         futures: list[Any] = [None] * len(each)
-        for number, worker in enumerate(workers):
-            here = [k for k, place in enumerate(places) if place % len(workers) == number]
-            # Another worker may do it: this one may be busy with other work, or be lost by then.
+        for worker, here in tasks_of.items():
+            # Others may do it if this one is lost or paused by then.
             options = {"workers": [worker], "allow_other_workers": True}
-            for k, future in zip(
-                here, self._map(task, [each[k] for k in here], **options), strict=True
-            ):
+            found = self._map(task, [each[k] for k in here], **options)
+            for k, future in zip(here, found, strict=True):
                 futures[k] = future
         return futures
 
-    def _workers_by_thread(self) -> list[str]:
-        """Return the worker of each thread, first one thread of every worker, then the second."""
+    def _assign(self, places: Sequence[int]) -> bool:
+        """Choose the workers of places; return whether there is any worker."""
         if time.monotonic() - self._asked > _SECONDS_BETWEEN_CHECKS:
-            with _translated_errors(self.client):
-                threads = self.client.nthreads()
-            each = sorted(
-                (thread, worker) for worker in threads for thread in range(threads[worker])
-            )
-            self._workers = [worker for _, worker in each]
+            with _translated_errors(self.client, runs_no_task=True):
+                self._threads = dict(self.client.nthreads())
             self._asked = time.monotonic()
-        return self._workers
+        if self._threads:
+            self._workers = assigned(places, self._workers, self._threads)
+        return bool(self._threads)
 
     def _map(self, task: Callable[..., Any], each: list[Any], **options: Any) -> list[Any]:
         if not each:
@@ -279,7 +279,9 @@ def _run_within(max_bytes: int | None, task: Callable[..., Any], *arguments: Any
 
 
 @contextmanager
-def _translated_errors(client: Any, futures: Sequence[Any] = ()) -> Iterator[None]:
+def _translated_errors(
+    client: Any, futures: Sequence[Any] = (), *, runs_no_task: bool = False
+) -> Iterator[None]:
     """Say in a sentence that the cluster went away, or that a task ended its workers.
 
     Other errors of the tasks of `futures` are raised as they are.
@@ -309,7 +311,7 @@ def _translated_errors(client: Any, futures: Sequence[Any] = ()) -> Iterator[Non
     except Exception as error:
         # A task can raise the errors of a connection, which are OSErrors, when it reads a file.
         by_a_task = any(future.status == "error" for future in futures)
-        no_answer = bool(futures) and isinstance(error, OSError)
+        no_answer = (bool(futures) or runs_no_task) and isinstance(error, OSError)
         lost = no_answer or isinstance(error, FutureCancelledError)
         if by_a_task or not (lost or client.status in ("closing", "closed")):
             raise

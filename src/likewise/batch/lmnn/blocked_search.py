@@ -36,7 +36,7 @@ class BlockedImpostorSearch(ImpostorLimit):
     def __init__(self, targets: BlockedPairs, margin: float, rows: BlockedRows) -> None:
         super().__init__(len(rows))
         self.margin = margin
-        # Of the last search: these have the targets, too, and are where the next will be.
+        # Those of the last search, which include the targets, are where the next ones will be.
         self._pairs = targets.handles
 
     def __call__(
@@ -51,7 +51,7 @@ class BlockedImpostorSearch(ImpostorLimit):
             pairs, sqdist, counts = (
                 engine.submit_each(itemgetter(k), joined, places=places) for k in range(3)
             )
-            del found, joined  # these have all of it
+            del found, joined  # their parts are held by themselves
             counts = engine.gather(counts)
         n_found = sum(counts)
         if self.max_pairs is not None and (min(counts) < 0 or n_found > self.max_pairs):

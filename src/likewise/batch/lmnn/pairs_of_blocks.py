@@ -32,7 +32,7 @@ def search_pairs_of_blocks(
     n_blocks = len(columns[0])
     pairs = list(combinations(range(n_blocks), 2))
     sides = [[column[pair[side]] for pair in pairs] for side in (0, 1) for column in columns]
-    # Each where one of its blocks is, and every block has as many.
+    # Each pair is searched where one of its blocks is, and every block has as many, or one more.
     places = [b if c - b <= n_blocks // 2 else c for b, c in pairs]
     both = engine.submit_each(task, *sides, places=places)
     found: list[list[Any]] = [[None] * n_blocks for _ in range(n_blocks)]

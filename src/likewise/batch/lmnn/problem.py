@@ -72,11 +72,14 @@ class LMNNProblem:
         objective = replace(self.objective, smoothing=smoothing)
         seen_loss: float | None = None
         if self._searched is None or self._searched.L is not L:
+            seen_loss = self._stepped_loss(objective, L)
+            self._stepped = None  # else its pairs would be kept beside those that are found
             Z = objective.transform(L)
             targets = objective.sqdist(Z, objective.targets)
-            if self._searched is not None:  # else there is no working set
-                seen_loss = self._seen_loss(objective, L, Z, targets)
-            self._stepped = None  # else its pairs would be kept beside those that are found
+            if self._searched is not None and seen_loss is None:  # there is a working set
+                impostors = objective.sqdist(Z, objective.impostors)
+                seen_loss = objective.loss(targets, impostors).value
+                del impostors
             found = self._search(Z, targets)
             if found is None:
                 return None
@@ -136,8 +139,8 @@ class LMNNProblem:
         # The solver can reduce a step that causes an overflow, but it needs the start.
         return search_without_limit(self.search, Z, targets) if self._searched is None else None
 
-    def _seen_loss(self, objective: LargeMargin, L: Array, Z: Array, targets: FloatArray) -> float:
-        """Return the loss over the working set; the last step mostly ended there."""
+    def _stepped_loss(self, objective: LargeMargin, L: Array) -> float | None:
+        """Return the loss over the working set if the last step ended at L, as it mostly does."""
         stepped = self._stepped
         if (
             stepped is not None
@@ -146,7 +149,7 @@ class LMNNProblem:
             and stepped.objective.smoothing == objective.smoothing
         ):
             return stepped.loss
-        return objective.loss(targets, objective.sqdist(Z, objective.impostors)).value
+        return None
 
     def _adapt_slack(self, unseen_share: float) -> None:
         """Widen the slack if the working set missed much of the loss, narrow it if nothing."""

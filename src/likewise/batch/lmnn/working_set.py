@@ -236,6 +236,7 @@ class _State:
                 best, lowest = t, value
             elif best:
                 break
+        del objective  # with the memory of its evaluations
         while best >= _PATH_STEPS[0]:
             x = path(best)
             left = self.problem.evaluate_exactly(x, self.smoothing)

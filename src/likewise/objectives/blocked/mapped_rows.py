@@ -63,7 +63,8 @@ class MappedRows:
     def mean_square(self) -> float:
         """Return the mean of the squared norms of the mapped rows."""
         means, covariance, _ = self._moments_of_rows()
-        return float(np.vdot(self.map, self.map @ (covariance + np.outer(means, means))))
+        products = self.map @ (covariance + np.outer(means, means))
+        return max(0.0, float(np.vdot(self.map, products)))  # rounding could make it negative
 
     def _moments_of_rows(self) -> tuple[Array, Array, Array]:
         """Return the moments of the rows before the map, which are computed once."""

@@ -16,7 +16,7 @@ from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise.objectives.evaluation_memory import EvaluationMemory
 from likewise.objectives.large_margin import GroupedPairs, LargeMargin
 
-# Of threads that evaluate objectives: for each block of a worker it would be several times as much.
+# One per thread and not per block: a worker holds several blocks.
 _memory_of_threads: WeakValueDictionary[int, EvaluationMemory] = WeakValueDictionary()
 
 
