@@ -106,6 +106,18 @@ def parts_of(loops, rows, cols, weights, n):
     ]
 
 
+def product_of(loops, Z, parts, step=10**6):
+    """Return all rows of a Laplacian product, `step` at a time."""
+    rows_of = loops.laplacian_slices(Z, parts)
+    edges = [*range(0, len(Z), step), len(Z)]
+    return np.concatenate(
+        [
+            rows_of(start, stop, np.full_like(Z[start:stop], np.nan))
+            for start, stop in itertools.pairwise(edges)
+        ]
+    )
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_pairs_of_weight_0_and_in_several_lists_change_no_bit(dtype):
     Z, rows, cols, weights = case_for("laplacian_apply", (700, 17), dtype, "random")
@@ -113,15 +125,19 @@ def test_pairs_of_weight_0_and_in_several_lists_change_no_bit(dtype):
     expected = _loops.laplacian_apply(
         Z, *(part[weights != 0].copy() for part in (rows, cols, weights))
     )
+    for n_jobs in (2, 5):
+        args = (part[weights != 0].copy() for part in (rows, cols, weights))
+        found = _loops.laplacian_apply(Z, *args, n_jobs=n_jobs)
+        np.testing.assert_array_equal(found, expected)
     tolerance = 0 if _loops.BACKEND == "native" else 1e-5  # the twin sums in another order
     parts = parts_of(_loops, rows, cols, weights, len(Z))
-    for n_jobs in (1, 2, 5):
-        found = _loops.laplacian_product(Z, parts, n_jobs=n_jobs)
+    for step in (700, 33, 1):
+        found = product_of(_loops, Z, parts, step)
         np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
     parts = parts_of(reference, rows, cols, weights, len(Z))
-    twin = reference.laplacian_product(Z, parts)
+    twin = product_of(reference, Z, parts)
     np.testing.assert_allclose(twin, expected, rtol=2e-5, atol=2e-5 * np.abs(expected).max())
-    assert not _loops.laplacian_product(Z, []).any()
+    assert not product_of(_loops, Z, []).any()
 
 
 @pytest.mark.parametrize("loops", [_loops, reference], ids=["chosen", "reference"])
@@ -129,7 +145,8 @@ def test_pairs_of_weight_0_and_in_several_lists_change_no_bit(dtype):
 def test_slices_of_a_laplacian_product(loops, dtype):
     Z, rows, cols, weights = case_for("laplacian_apply", (70, 5), dtype, "random")
     parts = parts_of(loops, rows, cols, weights, len(Z))
-    whole, rows_of = loops.laplacian_product(Z, parts), loops.laplacian_slices(Z, parts)
+    whole, rows_of = product_of(loops, Z, parts), loops.laplacian_slices(Z, parts)
+    assert whole.any()
     for start, stop in ((0, 70), (0, 0), (3, 4), (20, 65), (69, 70)):
         memory = np.full((stop - start, 5), np.nan, dtype=dtype)
         assert rows_of(start, stop, memory) is memory
@@ -370,8 +387,8 @@ def test_bad_arguments_raise():
         (
             ValueError,
             "must index the rows of Z",
-            lambda: _loops.laplacian_product(
-                Z, [(_loops.incidence(two, two, len(Z) + 1), radius2[: len(two)])]
+            lambda: product_of(
+                _loops, Z, [(_loops.incidence(two, two, len(Z) + 1), radius2[: len(two)])]
             ),
         ),
         (IndexError, "rows must lie in 0 to 3", lambda: _loops.pair_sqdist(Z, two + 4, two)),

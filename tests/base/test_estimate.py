@@ -216,6 +216,13 @@ def test_words():
     assert words == "about 2 min of processor time (30 s to 8 min) and 1.0 GiB of memory"
     words = str(Estimate.of(1.2e6, 2**40))
     assert words == "about 13.9 days of processor time (83 h to 55.6 days) and 1024.0 GiB of memory"
+    for seconds, expected in (
+        (99.4, "99 s"),
+        (99.6, "1.7 min"),
+        (5975, "1.7 h"),
+        (359_000, "4.16 days"),
+    ):
+        assert str(Estimate.of(seconds, 2**30)).startswith(f"about {expected} of")
 
 
 def test_a_learner_of_another_package_brings_its_own_formula():

@@ -74,11 +74,18 @@ def test_moments_of_mapped_rows(L):
 
 def test_moments_of_the_rows_are_computed_once_for_all_maps(monkeypatch):
     rows = blocked(np.random.default_rng(0).normal(size=(20, 4)), np.zeros(20, np.int64), [8, 12])
-    first = MappedRows(rows, np.eye(4))
+    first, tasks, submit_each = MappedRows(rows, np.eye(4)), [], rows.engine.submit_each
+    monkeypatch.setattr(
+        rows.engine, "submit_each", lambda task, *a: tasks.append(task) or submit_each(task, *a)
+    )
     first.search_frame()
-    monkeypatch.setattr(rows.engine, "submit_each", None)
+    needed = len(tasks)
+    assert needed > 0
     first.scaled(2.0).moments(np.arange(4), np.eye(4))
     first.mapped(MAPS["a sum"]).mean_square()
+    assert len(tasks) == needed
+    first.moments(np.arange(4), MAPS["a sum"])  # of sums of columns, which may cancel
+    assert len(tasks) > needed
 
 
 def loss_by_definition(X, classes, k=2, push=0.5, margin=1.0):

@@ -17,7 +17,8 @@ from likewise._runtime.arrays import Array
 from likewise._runtime.threads import run_blocks
 
 _SLICE = 1024
-_SUMS, _SMALL_SUMS, _SMALL = 16, 64, 1 << 15  # sums at a time, of few products, and how few
+_SUMS = 16  # in memory at a time
+_SMALL_SUMS, _SMALL = 64, 1 << 15  # the same of sums with few entries, and how many are few
 _BLOCK_PRODUCTS = 1 << 23
 
 
@@ -112,7 +113,7 @@ def product_over_slices(
 
 def count_sums(n_rows: int, shape: tuple[int, int]) -> int:
     """Return how many sums of this shape a product over rows has in memory at most."""
-    return -(-n_rows // max(1, _least_rows(n_rows, shape)))
+    return -(-n_rows // _least_rows(n_rows, shape))
 
 
 def _summed_rows(n_rows: int, shape: tuple[int, int], row_products: int) -> int:

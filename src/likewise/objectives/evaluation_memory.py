@@ -14,7 +14,7 @@ class EvaluationMemory:
     """Arrays by name, which grow as needed and are handed out again by every call.
 
     Where the allocator returns memory to the system at once, as on the workers of Dask, fresh
-    arrays would take a quarter of the time of an evaluation: the system clears every page.
+    arrays would take a fifth of the time of an evaluation: the system clears every page.
     """
 
     def __init__(self) -> None:

@@ -6,7 +6,6 @@ if BACKEND == "native":
     from likewise._loops.distances.compiled import (
         incidence,
         laplacian_apply,
-        laplacian_product,
         laplacian_slices,
         pack_rows,
         pair_sqdist,
@@ -18,7 +17,6 @@ else:
     from likewise._loops.distances.reference import (
         incidence,
         laplacian_apply,
-        laplacian_product,
         laplacian_slices,
         pack_rows,
         pair_sqdist,
@@ -30,7 +28,6 @@ else:
 __all__ = [
     "incidence",
     "laplacian_apply",
-    "laplacian_product",
     "laplacian_slices",
     "pack_rows",
     "pair_sqdist",

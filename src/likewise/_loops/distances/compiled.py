@@ -82,8 +82,15 @@ def laplacian_apply(
 ) -> FloatingArray:
     """See `likewise._loops.distances.reference.laplacian_apply`."""
     check_rows("Z", Z)
-    parts = [(incidence(rows, cols, len(Z)), weights)]
-    return laplacian_product(Z, parts, n_jobs=n_jobs)
+    rows_of, out = laplacian_slices(Z, [(incidence(rows, cols, len(Z)), weights)]), np.empty_like(Z)
+    run_blocks(
+        lambda start, stop: rows_of(start, stop, out[start:stop]),
+        len(Z),
+        # About a million products per block, so that a block is worth a thread.
+        max(_ROW_BLOCK, _BLOCK_PRODUCTS * len(Z) // max(1, 2 * len(rows) * Z.shape[1])),
+        n_jobs,
+    )
+    return out
 
 
 def incidence(rows: IndexArray, cols: IndexArray, n_rows: int) -> Any:
@@ -92,23 +99,6 @@ def incidence(rows: IndexArray, cols: IndexArray, n_rows: int) -> Any:
     if len(rows) > _MANY_PAIRS:  # for few pairs the check would cost more than the product
         require_memory(16.0 * len(rows), f"The Laplacian of {len(rows)} pairs")
     return _native.Incidence(rows, cols, n_rows)
-
-
-def laplacian_product(
-    Z: FloatingArray, parts: Sequence[tuple[Any, FloatArray]], *, n_jobs: int | None = None
-) -> FloatingArray:
-    """See `likewise._loops.distances.reference.laplacian_product`."""
-    rows_of = laplacian_slices(Z, parts)
-    n_pairs = sum(len(weights) for _, weights in parts)
-    out = np.empty_like(Z)
-    run_blocks(
-        lambda start, stop: rows_of(start, stop, out[start:stop]),
-        len(Z),
-        # About a million products per block, so that a block is worth a thread.
-        max(_ROW_BLOCK, _BLOCK_PRODUCTS * len(Z) // max(1, 2 * n_pairs * Z.shape[1])),
-        n_jobs,
-    )
-    return out
 
 
 def laplacian_slices(

@@ -89,8 +89,9 @@ def laplacian_apply(
     array of shape (n, d), of Z's type; summed in float64
     """
     check_rows("Z", Z)
-    parts = [(incidence(rows, cols, len(Z)), weights)]
-    return laplacian_product(Z, parts, n_jobs=n_jobs)
+    count_threads(n_jobs)
+    rows_of = laplacian_slices(Z, [(incidence(rows, cols, len(Z)), weights)])
+    return rows_of(0, len(Z), np.empty_like(Z))
 
 
 class _Incidence(NamedTuple):
@@ -100,20 +101,25 @@ class _Incidence(NamedTuple):
 
 
 def incidence(rows: IndexArray, cols: IndexArray, n_rows: int) -> Any:
-    """Return the pairs of each of `n_rows` rows, for `laplacian_product` with several weights."""
+    """Return the pairs of each of `n_rows` rows, for `laplacian_slices` with several weights."""
     check_pairs(rows, cols, n_rows, n_rows)
     return _Incidence(rows, cols, n_rows)
 
 
-def laplacian_product(
-    Z: FloatingArray, parts: Sequence[tuple[Any, FloatArray]], *, n_jobs: int | None = None
-) -> FloatingArray:
-    """Do what `laplacian_apply` does with the pairs of all parts: their incidence and weights.
+def laplacian_slices(
+    Z: FloatingArray, parts: Sequence[tuple[Any, FloatArray]]
+) -> Callable[[int, int, FloatingArray], FloatingArray]:
+    """Return a function that returns some rows of ``ΛZ``, which need not be in memory as a whole.
 
-    Pairs of weight 0 cost little.
+    Λ is that of `laplacian_apply` for the pairs of all parts: their incidence and weights. Pairs of
+    weight 0 cost little. The function has the arguments
+
+    start, stop : int
+        Which rows.
+    out : array of shape (stop - start, d), of Z's type, C-contiguous
+        Memory for them.
     """
     check_rows("Z", Z)
-    count_threads(n_jobs)
     W = sp.csr_array((len(Z), len(Z)))
     for pairs, weights in parts:
         check_weights(weights, len(pairs.rows))
@@ -123,22 +129,7 @@ def laplacian_product(
     W = W + W.T
     values = Z.astype(np.float64)
     values -= robust_centre(values) if len(Z) else 0.0  # Λ1 = 0: only rounding changes
-    return (W.sum(axis=1)[:, None] * values - W @ values).astype(Z.dtype)
-
-
-def laplacian_slices(
-    Z: FloatingArray, parts: Sequence[tuple[Any, FloatArray]]
-) -> Callable[[int, int, FloatingArray], FloatingArray]:
-    """Return a function that returns some rows of `laplacian_product`.
-
-    The whole product, as large as Z, need not be in memory. The function has the arguments
-
-    start, stop : int
-        Which rows.
-    out : array of shape (stop - start, d), of Z's type, C-contiguous
-        Memory for them.
-    """
-    product = laplacian_product(Z, parts)
+    product = W.sum(axis=1)[:, None] * values - W @ values
 
     def rows_of(start: int, stop: int, out: FloatingArray) -> FloatingArray:
         out[:] = product[start:stop]
