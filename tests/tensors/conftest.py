@@ -26,8 +26,10 @@ def _one_thread():
 
 @pytest.fixture
 def device_is_set(monkeypatch):
-    """Stand in for a GPU: a device that is set, and is the CPU."""
-    monkeypatch.setattr(tensors, "configured_device", lambda: "cpu:0")
+    """A device that is set: the GPU, or the processor in its stead."""
+    from on_device import DEVICE_TO_SET
+
+    monkeypatch.setattr(tensors, "configured_device", lambda: DEVICE_TO_SET)
     monkeypatch.setattr(tensors, "_require_cuda", lambda torch, device: None)
 
 

@@ -14,6 +14,8 @@ from likewise.constraints import random_pairs
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
+from on_device import DEVICE, DEVICE_TO_SET, host, there  # noqa: E402
+
 N_LABELLED = 300
 
 
@@ -28,7 +30,7 @@ def embeddings(n=1200, seed=5):
 
 
 X, y = embeddings()
-T = torch.from_numpy(X)
+T = there(X)
 
 
 def pairs_of(labels, n):
@@ -77,7 +79,7 @@ def assert_same_choice(found, expected, tol):
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_map_is_that_of_arrays(kind, dtype):
     rows = X.astype(dtype)
-    expected, found = fit(kind, rows), fit(kind, torch.from_numpy(rows))
+    expected, found = fit(kind, rows), fit(kind, there(rows))
     assert expected.chosen_ != "identity"
     assert_same_choice(found, expected, 1e-5 if dtype == np.float64 else 3e-5)
     assert found.normalize_ is expected.normalize_ is True
@@ -93,8 +95,8 @@ def test_queries_only_and_euclidean_distances(kind, parameters):
         mapped = getattr(found, method)(*given)
         assert isinstance(mapped, torch.Tensor)
         np.testing.assert_allclose(
-            mapped.numpy(),
-            getattr(expected, method)(*(part.numpy() for part in given)),
+            host(mapped),
+            getattr(expected, method)(*(host(part) for part in given)),
             atol=1e-6 * float(mapped.abs().max()),
         )
 
@@ -168,7 +170,7 @@ def test_the_learning_curve_is_that_of_arrays(kind):
 
 def test_arrays_go_to_the_device_that_is_set(monkeypatch):
     expected = fit("unlabelled", X)
-    monkeypatch.setattr(tensors, "configured_device", lambda: "cpu:0")  # a CPU stands in for a GPU
+    monkeypatch.setattr(tensors, "configured_device", lambda: DEVICE_TO_SET)
     monkeypatch.setattr(tensors, "_require_cuda", lambda torch, device: None)
     seen = []
     monkeypatch.setattr(
@@ -179,7 +181,7 @@ def test_arrays_go_to_the_device_that_is_set(monkeypatch):
         fit("unlabelled", X)
     assert isinstance(seen[0], torch.Tensor)
     monkeypatch.undo()
-    monkeypatch.setattr(tensors, "configured_device", lambda: "cpu:0")
+    monkeypatch.setattr(tensors, "configured_device", lambda: DEVICE_TO_SET)
     monkeypatch.setattr(tensors, "_require_cuda", lambda torch, device: None)
     found = fit("unlabelled", X)
     assert_same_choice(found, expected, 1e-7)
@@ -225,9 +227,9 @@ def test_tensors_that_are_refused(rows, message):
 @pytest.mark.parametrize(
     ("others", "message"),
     [
-        (X, "X is a tensor on cpu and unlabelled is no tensor, but both must be"),
+        (X, f"X is a tensor on {DEVICE} and unlabelled is no tensor, but both must be"),
         (T[:, :5], "X has 5 features|unlabelled has 5 features"),
-        (torch.full((2, 24), torch.nan), "Input unlabelled contains NaN"),
+        (torch.full((2, 24), torch.nan, device=DEVICE), "Input unlabelled contains NaN"),
     ],
 )
 def test_other_rows_that_are_refused(others, message):
@@ -255,7 +257,7 @@ def test_rows_on_two_devices_are_refused_before_anything_is_computed(method, jud
 def test_other_rows_may_be_of_another_precision_or_go_to_the_device_too(monkeypatch):
     expected = lw.EmbeddingAdapter().fit(X, y, unlabelled=X.astype(np.float32))
     assert_same_choice(lw.EmbeddingAdapter().fit(T, y, unlabelled=T.float()), expected, 1e-7)
-    monkeypatch.setattr(tensors, "configured_device", lambda: "cpu:0")  # a CPU stands in for a GPU
+    monkeypatch.setattr(tensors, "configured_device", lambda: DEVICE_TO_SET)
     monkeypatch.setattr(tensors, "_require_cuda", lambda torch, device: None)
     found = lw.EmbeddingAdapter().fit(X, y, unlabelled=T.float())
     assert_same_choice(found, expected, 1e-7)
@@ -263,7 +265,7 @@ def test_other_rows_may_be_of_another_precision_or_go_to_the_device_too(monkeypa
 
 def test_dask_collections_are_not_mixed_with_tensors():
     da = pytest.importorskip("dask.array", reason="needs likewise[dask]")
-    with pytest.raises(ValueError, match="X is a tensor on cpu and unlabelled is no tensor"):
+    with pytest.raises(ValueError, match=f"X is a tensor on {DEVICE} and unlabelled is no tensor"):
         lw.EmbeddingAdapter().fit(T, y, unlabelled=da.from_array(X, chunks=(400, -1)))
     blocked = da.from_array(X[:N_LABELLED], chunks=(200, -1))
     found = lw.EmbeddingAdapter().fit(blocked, y[:N_LABELLED], unlabelled=T[N_LABELLED:])
@@ -272,7 +274,7 @@ def test_dask_collections_are_not_mixed_with_tensors():
 
 def test_no_other_rows():
     expected = fit("labels", T)
-    found = lw.EmbeddingAdapter().fit(T, torch.from_numpy(y), unlabelled=T[:0])
+    found = lw.EmbeddingAdapter().fit(T, there(y), unlabelled=T[:0])
     assert found.components_.tobytes() == expected.components_.tobytes()
 
 
@@ -295,7 +297,7 @@ def test_equal_rows_have_the_numbers_of_arrays(dtype):
     for n, d, n_values in ((1, 1, 2), (7, 3, 2), (500, 2, 3), (400, 6, 4), (200, 5, 10**6)):
         rows = (rng.integers(n_values, size=(n, d)) - 1).astype(dtype)
         rows[::3] *= -1  # -0.0 equals 0.0
-        found = equal_rows(torch.from_numpy(rows))
+        found = equal_rows(there(rows))
         assert type(found) is np.ndarray
         np.testing.assert_array_equal(found, equal_rows(rows))
 
@@ -305,7 +307,7 @@ def test_a_search_under_the_map_runs_on_the_device():
     found = lw.MetricKNN(metric=lw.EmbeddingAdapter()).fit(T, y)
     distances, index = found.kneighbors(T[:50])
     assert isinstance(distances, torch.Tensor)
-    np.testing.assert_array_equal(index.numpy(), expected.kneighbors(X[:50])[1])
+    np.testing.assert_array_equal(host(index), expected.kneighbors(X[:50])[1])
 
 
 class OnlyArrays(PCA):

@@ -10,6 +10,8 @@ import likewise as lw
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
+from on_device import DEVICE, there  # noqa: E402
+
 X, y = load_wine(return_X_y=True)
 
 
@@ -40,7 +42,7 @@ def test_the_metric_is_that_of_arrays(learner, rows):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected = learner.fit(rows, labels).mahalanobis_matrix()
-        found = learner.fit(torch.from_numpy(rows), torch.from_numpy(labels))
+        found = learner.fit(there(rows), there(labels))
     assert found.components_.dtype == rows.dtype
     rtol = 1e-6 if rows.dtype == np.float64 else 1e-3
     np.testing.assert_allclose(
@@ -49,7 +51,7 @@ def test_the_metric_is_that_of_arrays(learner, rows):
 
 
 def test_pairs_and_chunks():
-    rows, chunks = torch.from_numpy(X), np.where(np.arange(len(X)) % 3, y, -1)
+    rows, chunks = there(X), np.where(np.arange(len(X)) % 3, y, -1)
     for method, arguments in (
         ("fit_chunks", (chunks,)),
         ("fit_pairs", (np.column_stack([np.arange(100), np.arange(1, 101)]), np.ones(100, bool))),
@@ -63,4 +65,4 @@ def test_pairs_and_chunks():
 
 def test_equal_rows_are_refused():
     with pytest.raises(ValueError, match="All rows of X are equal"):
-        lw.Whitening().fit(torch.ones(5, 2))
+        lw.Whitening().fit(torch.ones(5, 2, device=DEVICE))

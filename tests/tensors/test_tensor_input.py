@@ -13,9 +13,11 @@ from likewise._runtime import tensors
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
+from on_device import DEVICE, host, there  # noqa: E402
+
 X, y = load_wine(return_X_y=True)
 X = (X - X.mean(axis=0)) / X.std(axis=0)
-T = torch.from_numpy(X)
+T = there(X)
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +33,7 @@ def test_transform_and_pair_distance_return_tensors(model):
     ):
         assert isinstance(found, torch.Tensor)
         assert found.dtype == torch.float64
-        np.testing.assert_allclose(found.numpy(), expected, rtol=1e-12, atol=1e-13)
+        np.testing.assert_allclose(host(found), expected, rtol=1e-12, atol=1e-13)
 
 
 @pytest.mark.parametrize(
@@ -49,8 +51,8 @@ def test_types_of_tensors(model, given, kept):
     rows = (T * 10).abs().to(given)
     assert model.transform(rows).dtype == kept
     np.testing.assert_allclose(
-        model.transform(rows).numpy(),
-        model.transform(rows.to(kept).numpy()),
+        host(model.transform(rows)),
+        model.transform(host(rows.to(kept))),
         rtol=1e-5,
         atol=1e-5,
     )
@@ -69,19 +71,19 @@ def test_gradients_are_not_followed_and_that_is_said(model):
 
 def test_rows_that_are_not_contiguous(model):
     np.testing.assert_allclose(
-        model.transform(T.T.contiguous().T).numpy(), model.transform(X), rtol=1e-12, atol=1e-13
+        host(model.transform(T.T.contiguous().T)), model.transform(X), rtol=1e-12, atol=1e-13
     )
 
 
 @pytest.mark.parametrize("metric", [None, "lmnn", lw.FDA(), PCA(3), lw.LMNN(kernel="rbf")], ids=str)
 def test_neighbours_are_those_of_arrays(metric):
     ours = lw.MetricKNN(metric=metric).fit(X, y)
-    theirs = lw.MetricKNN(metric=metric).fit(T, torch.from_numpy(y))
+    theirs = lw.MetricKNN(metric=metric).fit(T, there(y))
     assert type(theirs._rows) is np.ndarray
     expected, found = ours.kneighbors(X[::3]), theirs.kneighbors(T[::3])
     assert all(isinstance(part, torch.Tensor) for part in found)
-    np.testing.assert_allclose(found[0].numpy(), expected[0], rtol=1e-6, atol=1e-6)
-    np.testing.assert_array_equal(found[1].numpy(), expected[1])
+    np.testing.assert_allclose(host(found[0]), expected[0], rtol=1e-6, atol=1e-6)
+    np.testing.assert_array_equal(host(found[1]), expected[1])
     np.testing.assert_array_equal(theirs.predict(T), ours.predict(X))
     np.testing.assert_allclose(theirs.predict_proba(T), ours.predict_proba(X))
 
@@ -105,7 +107,7 @@ def test_results_of_all_models_are_tensors(learner, method, n_arguments):
     both = zip(found, expected, strict=True) if method == "kneighbors" else [(found, expected)]
     for tensor, array in both:
         assert isinstance(tensor, torch.Tensor)
-        np.testing.assert_allclose(tensor.numpy(), array, rtol=1e-10, atol=1e-7)
+        np.testing.assert_allclose(host(tensor), array, rtol=1e-10, atol=1e-7)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -123,8 +125,8 @@ def test_scores_are_those_of_arrays(monkeypatch, learner):
     fitted, weights = learner.fit(X, y), 1 + y
     expected = fitted.score(X, y), fitted.score(X, y, weights)
     monkeypatch.setattr(torch.Tensor, "__array__", on_a_gpu)
-    labels = torch.from_numpy(y)
-    assert (fitted.score(T, labels), fitted.score(T, labels, torch.from_numpy(weights))) == expected
+    labels = there(y)
+    assert (fitted.score(T, labels), fitted.score(T, labels, there(weights))) == expected
 
 
 def test_queries_of_single_precision_do_not_round_the_rows():
@@ -132,9 +134,9 @@ def test_queries_of_single_precision_do_not_round_the_rows():
     rows = 100 + 1e-3 * random.normal(size=(500, 3))
     knn = lw.MetricKNN().fit(rows, random.integers(0, 3, size=500))
     queries = rows[::5].astype(np.float32)
-    expected, found = knn.kneighbors(queries), knn.kneighbors(torch.from_numpy(queries))
-    np.testing.assert_array_equal(found[1].numpy(), expected[1])
-    np.testing.assert_allclose(found[0].numpy(), expected[0], rtol=1e-4)
+    expected, found = knn.kneighbors(queries), knn.kneighbors(there(queries))
+    np.testing.assert_array_equal(host(found[1]), expected[1])
+    np.testing.assert_allclose(host(found[0]), expected[0], rtol=1e-4)
 
 
 def test_euclidean_is_a_copy():
@@ -150,7 +152,7 @@ def test_a_kernel_model_gets_arrays_and_returns_tensors():
     assert by_tensor.components_.tobytes() == kernel.components_.tobytes()
     mapped = by_tensor.transform(T)
     assert isinstance(mapped, torch.Tensor)
-    np.testing.assert_array_equal(mapped.numpy(), kernel.transform(X))
+    np.testing.assert_array_equal(host(mapped), kernel.transform(X))
 
 
 @pytest.mark.parametrize(
@@ -160,7 +162,7 @@ def test_a_kernel_model_gets_arrays_and_returns_tensors():
 )
 def test_other_learners_get_arrays(learner):
     expected = learner.fit(X[:60:2], y[:60:2] % 2 + (np.arange(30) % 2)).components_.copy()
-    rows, labels = T[:60:2], torch.from_numpy(y[:60:2] % 2 + (np.arange(30) % 2))
+    rows, labels = T[:60:2], there(y[:60:2] % 2 + (np.arange(30) % 2))
     np.testing.assert_array_equal(learner.fit(rows, labels).components_, expected)
 
 
@@ -312,7 +314,7 @@ def test_the_memory_of_the_gpu_is_checked_first(monkeypatch):
 
 
 def test_a_fit_that_needs_too_much_says_so_before_it_begins():
-    many = torch.zeros(1).expand(50_000, 200)
+    many = torch.zeros(1, device=DEVICE).expand(50_000, 200)
     with (
         lw.config_context(max_memory="16MiB"),
         pytest.raises(MemoryError, match="LMNN of 50000 rows of 200 features needs about"),
@@ -324,7 +326,7 @@ def test_a_fit_that_needs_too_much_says_so_before_it_begins():
     ("rows", "message"),
     [
         (T[:, :5], "X has 5 features, but LMNN is expecting 13 features"),
-        (torch.full((2, 13), torch.nan), "Input X contains NaN in 2 rows"),
+        (torch.full((2, 13), torch.nan, device=DEVICE), "Input X contains NaN in 2 rows"),
         (T[:0], "Found array with 0 sample"),
         (T[0], "X has 1 dimension, but a table of rows is needed"),
         (T.to(torch.complex64), "X holds complex numbers, but only real ones"),
@@ -341,7 +343,7 @@ def test_tensors_that_are_refused(model, rows, message):
     [
         (T[:10], y[:9], "X has 10 rows but y has 9 labels"),
         (T[:10], np.zeros(10), "y has one class"),
-        (T[:10], torch.full((10,), torch.nan), "contains NaN"),
+        (T[:10], torch.full((10,), torch.nan, device=DEVICE), "contains NaN"),
         (T * 1e160, y, "only values within ±1e"),
         (torch.where(T > 2, torch.inf, T), y, "Input X contains infinity"),
     ],
@@ -354,8 +356,9 @@ def test_training_data_that_are_refused(rows, labels, message):
 def test_pairs_on_two_devices_are_refused(model):
     elsewhere = torch.empty_like(T, device="meta")
     with pytest.raises(
-        ValueError, match="A is a tensor on cpu and B is a tensor on meta, but both must be arrays"
+        ValueError,
+        match=f"A is a tensor on {DEVICE} and B is a tensor on meta, but both must be arrays",
     ):
         model.pair_distance(T, elsewhere)
-    with pytest.raises(ValueError, match="A is no tensor and B is a tensor on cpu, but both"):
+    with pytest.raises(ValueError, match=f"A is no tensor and B is a tensor on {DEVICE}, but both"):
         model.pair_distance(X, T)

@@ -16,6 +16,8 @@ from likewise.objectives import PairLoss
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
+from on_device import DEVICE, host, there  # noqa: E402
+
 from likewise.batch.lmnn.torch_data import TensorData, TensorImpostorSearch  # noqa: E402
 from likewise.objectives import torch_large_margin  # noqa: E402
 
@@ -30,7 +32,7 @@ def both_objectives(X, y, *, smoothing=0.0, weights=None, n_neighbors=3, L=None)
     """Return the objective on arrays and on tensors, each with all impostors at L."""
     weights = np.ones(len(X)) if weights is None else weights
     found = []
-    for rows in (X, torch.from_numpy(X)):
+    for rows in (X, there(X)):
         supervision = LabelSupervision(y, weights, None, n_neighbors, 1.0, 1)
         selection = supervision.select_targets(rows)
         objective = selection.objective(rows, 0.4, 1.0, 1)
@@ -63,9 +65,9 @@ def test_objective_and_its_parts_are_those_of_arrays(smoothing, dtype):
     for name in ("targets", "impostors"):
         for part in ("rows", "cols", "indptr", "groups"):
             expected = getattr(getattr(ours, name), part)
-            np.testing.assert_array_equal(getattr(getattr(theirs, name), part).numpy(), expected)
+            np.testing.assert_array_equal(host(getattr(getattr(theirs, name), part)), expected)
     rtol = 1e-10 if dtype == np.float64 else 1e-4
-    np.testing.assert_allclose(tensor_sqdist.numpy(), sqdist, rtol=rtol)
+    np.testing.assert_allclose(host(tensor_sqdist), sqdist, rtol=rtol)
     value, gradient = ours.value_and_gradient(L)
     tensor_value, tensor_gradient = theirs.value_and_gradient(L)
     assert tensor_value == pytest.approx(value, rel=rtol)
@@ -75,7 +77,7 @@ def test_objective_and_its_parts_are_those_of_arrays(smoothing, dtype):
     tensor_targets = theirs.sqdist(tensor_Z, theirs.targets)
     tensor_loss = theirs.loss(tensor_targets, tensor_sqdist)
     for found, expected in zip(tensor_loss[1:], loss[1:], strict=True):
-        np.testing.assert_allclose(found.numpy(), expected, rtol=1e-3, atol=1e-3)
+        np.testing.assert_allclose(host(found), expected, rtol=1e-3, atol=1e-3)
     assert theirs.lagrangian(tensor_loss, tensor_targets, tensor_sqdist) == pytest.approx(
         ours.lagrangian(loss, ours.sqdist(Z, ours.targets), sqdist), rel=100 * rtol
     )
@@ -103,8 +105,8 @@ def test_loss_equals_the_triple_loop():
     X, y = labelled(n=30, d=2)
     _, (objective, Z, sqdist) = both_objectives(X, y)
     targets = objective.sqdist(Z, objective.targets)
-    total = 0.0
-    for i, j, near in zip(objective.targets.rows, objective.targets.cols, targets, strict=True):
+    total, parts = 0.0, (objective.targets.rows, objective.targets.cols, targets)
+    for i, j, near in zip(*map(host, parts), strict=True):
         assert y[i] == y[j]
         total += 0.6 * float(near)
         for other in np.flatnonzero(y != y[i]):
@@ -127,7 +129,9 @@ def test_derivatives_that_are_all_zero_give_a_zero_product():
     X, y = labelled(n=20)
     _, (objective, Z, sqdist) = both_objectives(X, y)
     nothing = PairLoss(
-        0.0, torch.zeros(len(objective.targets)), torch.zeros(len(objective.impostors))
+        0.0,
+        torch.zeros(len(objective.targets), device=DEVICE),
+        torch.zeros(len(objective.impostors), device=DEVICE),
     )
     assert not objective.laplacian_product(Z, nothing).any()
     assert len(sqdist)
@@ -138,9 +142,9 @@ def test_centred_data_and_preconditioner_are_those_of_arrays(dtype):
     X, y = labelled(n=400, dtype=dtype)
     X = np.column_stack([X, X[:, 0] * 2, np.full(len(X), 7)]).astype(dtype) * 1e3
     L = np.random.default_rng(4).normal(size=(3, 8))
-    ours, theirs = CentredData.from_rows(X), centred_data(torch.from_numpy(X))
+    ours, theirs = CentredData.from_rows(X), centred_data(there(X))
     assert isinstance(theirs, TensorData)
-    np.testing.assert_array_equal(theirs.X.numpy(), ours.X)
+    np.testing.assert_array_equal(host(theirs.X), ours.X)
     np.testing.assert_array_equal(theirs.centre, ours.centre)
     assert theirs.scale == ours.scale
     rtol = 1e-10 if dtype == np.float64 else 1e-4
@@ -154,7 +158,7 @@ def test_centred_data_and_preconditioner_are_those_of_arrays(dtype):
         found.append((data.scale, preconditioner.to_original.shape, preconditioner.X))
     assert found[1][0] == pytest.approx(found[0][0], rel=rtol)
     assert found[1][1] == found[0][1] == (6, 8)
-    gram, expected = found[1][2].numpy() @ found[1][2].numpy().T, found[0][2] @ found[0][2].T
+    gram, expected = host(found[1][2]) @ host(found[1][2]).T, found[0][2] @ found[0][2].T
     np.testing.assert_allclose(gram, expected, rtol=100 * rtol, atol=100 * rtol * expected.max())
 
 
@@ -162,7 +166,7 @@ def test_many_small_classes_have_the_targets_of_arrays():
     X, _ = labelled(n=120)
     y = np.arange(120) // 3
     expected = constraints._from_labels.nearest_of_own_class(X, y, 2)
-    found = constraints._from_labels.nearest_of_own_class(torch.from_numpy(X), y, 2)
+    found = constraints._from_labels.nearest_of_own_class(there(X), y, 2)
     np.testing.assert_array_equal(found, expected)
 
 
@@ -191,7 +195,7 @@ def test_a_fit_is_that_of_arrays(data, parameters):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         ours = lw.LMNN(**parameters).fit(X, y)
-        theirs = lw.LMNN(**parameters).fit(torch.from_numpy(X), torch.from_numpy(y))
+        theirs = lw.LMNN(**parameters).fit(there(X), there(y))
     assert theirs.objective_ == pytest.approx(ours.objective_, rel=1e-4)
     assert theirs.converged_ == ours.converged_
     assert type(theirs.components_) is np.ndarray
@@ -204,20 +208,20 @@ def test_a_fit_is_that_of_arrays(data, parameters):
 def test_the_impostors_at_the_learned_metric_are_those_of_arrays():
     X, y = load_digits(return_X_y=True)
     X = X.astype(np.float32)
-    model = lw.LMNN().fit(torch.from_numpy(X), y)
+    model = lw.LMNN().fit(there(X), y)
     Z = model.transform(X)
     targets = LabelSupervision(y, np.ones(len(y)), None, 3, 1.0, 1).select_targets(X).targets
     sqdist = ((Z[targets.rows].astype(float) - Z[targets.cols]) ** 2).sum(axis=1)
     active = np.ones(len(y), dtype=bool)
     expected, _ = LabelledImpostorSearch(y, targets, active, 1.0, 1)(Z, sqdist, 0.0)
-    there = torch_large_margin.TensorPairs(
-        *(torch.from_numpy(part) for part in (targets.rows, targets.cols, targets.indptr))
+    target_pairs = torch_large_margin.TensorPairs(
+        *(there(part) for part in (targets.rows, targets.cols, targets.indptr))
     )
-    search = TensorImpostorSearch(y, there, active, 1.0)
-    found, _ = search(torch.from_numpy(Z), torch.from_numpy(sqdist), 0.0)
+    search = TensorImpostorSearch(y, target_pairs, active, 1.0)
+    found, _ = search(there(Z), there(sqdist), 0.0)
     assert len(expected) > 1000
-    np.testing.assert_array_equal(found.rows.numpy(), expected.rows)
-    np.testing.assert_array_equal(found.cols.numpy(), expected.cols)
+    np.testing.assert_array_equal(host(found.rows), expected.rows)
+    np.testing.assert_array_equal(host(found.cols), expected.cols)
 
 
 def test_memory_that_does_not_suffice_for_a_search_is_not_one_for_pairs(monkeypatch):
@@ -229,11 +233,11 @@ def test_memory_that_does_not_suffice_for_a_search_is_not_one_for_pairs(monkeypa
     monkeypatch.setattr("likewise.neighbors._torch_radius.centred_for_products", no_memory)
     X, y = labelled()
     with pytest.raises(MemoryError, match=r"^LMNN ran out of the memory of the GPU \(tried to"):
-        lw.LMNN().fit(torch.from_numpy(X), y)
+        lw.LMNN().fit(there(X), y)
 
 
 def test_the_same_tensor_gives_the_same_bits():
     X, y = load_wine(return_X_y=True)
-    first, second = (lw.LMNN().fit(torch.from_numpy(X), y) for _ in range(2))
+    first, second = (lw.LMNN().fit(there(X), y) for _ in range(2))
     assert first.components_.tobytes() == second.components_.tobytes()
     assert first.objective_ == second.objective_

@@ -16,19 +16,12 @@ from likewise.neighbors import TooManyPairs
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
+from on_device import DEVICE, DEVICE_TO_SET, host, there  # noqa: E402
+
 from likewise.batch.lmnn.torch_multi_metric import TorchMultiMetricLargeMargin  # noqa: E402
 
-DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 WINE, y_wine = load_wine(return_X_y=True)
 WINE = (WINE - WINE.mean(axis=0)) / WINE.std(axis=0)
-
-
-def there(array):
-    return torch.as_tensor(array, device=DEVICE)
-
-
-def host(tensor):
-    return tensor.cpu().numpy()
 
 
 def labelled(n=150, d=5, n_classes=3, seed=0, dtype=np.float64):
@@ -271,7 +264,7 @@ def test_rows_are_copied_to_the_host_once_for_the_model(monkeypatch):
 
 def test_arrays_go_to_the_device_that_is_set_and_come_back(monkeypatch):
     """Without a GPU, a device that is set and is the CPU stands in for one."""
-    monkeypatch.setattr(tensors, "configured_device", lambda: f"{DEVICE}:0")
+    monkeypatch.setattr(tensors, "configured_device", lambda: DEVICE_TO_SET)
     monkeypatch.setattr(tensors, "_require_cuda", lambda torch, device: None)
     model = lw.MultiMetricLMNN(regularization=0.1).fit(WINE, y_wine)
     found = model.kneighbors(WINE)
@@ -330,11 +323,15 @@ def test_neighbours_that_do_not_fit_say_so(model, monkeypatch):
 @pytest.mark.parametrize(
     ("rows", "labels", "message"),
     [
-        (torch.zeros(10, 2), np.arange(9), "X has 10 rows but y has 9 labels"),
-        (torch.zeros(10, 2), np.zeros(10), "y has one class"),
-        (torch.full((4, 2), torch.nan), [0, 0, 1, 1], "Input X contains NaN"),
-        (torch.zeros(4, 2, dtype=torch.complex64), [0, 0, 1, 1], "only real ones are allowed"),
-        (torch.zeros(4), [0, 0, 1, 1], "X has 1 dimension"),
+        (torch.zeros(10, 2, device=DEVICE), np.arange(9), "X has 10 rows but y has 9 labels"),
+        (torch.zeros(10, 2, device=DEVICE), np.zeros(10), "y has one class"),
+        (torch.full((4, 2), torch.nan, device=DEVICE), [0, 0, 1, 1], "Input X contains NaN"),
+        (
+            torch.zeros(4, 2, dtype=torch.complex64, device=DEVICE),
+            [0, 0, 1, 1],
+            "only real ones are allowed",
+        ),
+        (torch.zeros(4, device=DEVICE), [0, 0, 1, 1], "X has 1 dimension"),
     ],
 )
 def test_training_data_that_are_refused(rows, labels, message):
@@ -343,7 +340,7 @@ def test_training_data_that_are_refused(rows, labels, message):
 
 
 def test_a_fit_that_needs_too_much_says_so_before_it_begins():
-    many = torch.zeros(1).expand(50_000, 200)
+    many = torch.zeros(1, device=DEVICE).expand(50_000, 200)
     with (
         lw.config_context(max_memory="16MiB"),
         pytest.raises(MemoryError, match="MultiMetricLMNN with 2 metrics of 50000 rows of 200"),

@@ -9,6 +9,8 @@ from likewise.objectives import NCAObjective, SoftmaxNeighbours
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
+from on_device import DEVICE, there  # noqa: E402
+
 from likewise.objectives.torch_softmax_neighbours import TorchSoftmaxNeighbours  # noqa: E402
 
 X, y = load_wine(return_X_y=True)
@@ -30,7 +32,7 @@ def tiles(request, monkeypatch):
 def test_value_and_gradient_are_those_of_arrays(n_components, batch, length):
     L = np.random.default_rng(0).normal(size=(n_components, 13)) * length
     ours = NCAObjective(SoftmaxNeighbours.of(X, y, 1, scale=2.0), 0.01)
-    theirs = NCAObjective(TorchSoftmaxNeighbours.of(torch.from_numpy(X), y, scale=2.0), 0.01)
+    theirs = NCAObjective(TorchSoftmaxNeighbours.of(there(X), y, scale=2.0), 0.01)
     assert theirs.n_samples == 178
     value, gradient = ours.batch_value_and_gradient(L, batch)
     found, found_gradient = theirs.batch_value_and_gradient(L, batch)
@@ -42,7 +44,7 @@ def test_value_and_gradient_are_those_of_arrays(n_components, batch, length):
 def test_probabilities_equal_the_double_loop():
     rows, labels = X[:20], y[::9][:20]
     L = np.random.default_rng(1).normal(size=(3, 13)) / 4
-    neighbours = TorchSoftmaxNeighbours.of(torch.from_numpy(rows), labels)
+    neighbours = TorchSoftmaxNeighbours.of(there(rows), labels)
     probability, _ = neighbours.same_class_probability(L)
     expected = []
     for i in np.argsort(labels, kind="stable"):
@@ -65,19 +67,19 @@ def test_probabilities_equal_the_double_loop():
 @pytest.mark.filterwarnings("ignore")
 def test_a_fit_is_that_of_arrays(learner, rows):
     expected = learner.fit(rows, y).objective_
-    found = learner.fit(torch.from_numpy(rows), torch.from_numpy(y))
+    found = learner.fit(there(rows), there(y))
     assert found.objective_ == pytest.approx(expected, rel=1e-4)
     assert type(found.components_) is np.ndarray
     assert found.components_.dtype == rows.dtype
 
 
 def test_the_same_tensor_gives_the_same_bits():
-    first, second = (lw.NCA(2).fit(torch.from_numpy(X), y).components_ for _ in range(2))
+    first, second = (lw.NCA(2).fit(there(X), y).components_ for _ in range(2))
     assert first.tobytes() == second.tobytes()
 
 
 def test_memory_is_checked_first():
-    many = torch.zeros(1).expand(100_000, 50)
+    many = torch.zeros(1, device=DEVICE).expand(100_000, 50)
     with (
         lw.config_context(max_memory="16MiB"),
         pytest.raises(MemoryError, match="Comparing 100000 samples of 50 features with each other"),

@@ -8,8 +8,14 @@ from likewise._numerics import products
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
+from on_device import DEVICE, host, there  # noqa: E402
+
 from likewise._numerics import torch_products  # noqa: E402
 from likewise._runtime import tensors  # noqa: E402
+
+
+def zeros(*shape):
+    return torch.zeros(shape, device=DEVICE)
 
 
 def cases():
@@ -48,12 +54,10 @@ def tiles(request, monkeypatch):
 def test_nearest_is_that_of_arrays(X, exclude_self, k):
     queries = X if exclude_self else X[::2] + np.float32(0.25)
     expected = neighbors.nearest(queries, X, k, exclude_self=exclude_self)
-    found = neighbors.nearest(
-        torch.from_numpy(queries), torch.from_numpy(X), k, exclude_self=exclude_self
-    )
+    found = neighbors.nearest(there(queries), there(X), k, exclude_self=exclude_self)
     for ours, theirs in zip(found, expected, strict=True):
         assert isinstance(ours, torch.Tensor)
-        np.testing.assert_array_equal(ours.numpy(), theirs)
+        np.testing.assert_array_equal(host(ours), theirs)
 
 
 @pytest.mark.parametrize("X", CASES)
@@ -66,17 +70,17 @@ def test_pairs_within_the_radius_are_those_of_arrays(X):
     # A radius that is a distance: strictly less is inside.
     radii[0] = neighbors.nearest(X[:1], X, 5)[0][0, -1]
     expected = neighbors.within_radius_of_other_class(X, labels, radii)
-    found = neighbors.within_radius_of_other_class(torch.from_numpy(X), labels, radii)
+    found = neighbors.within_radius_of_other_class(there(X), labels, radii)
     assert len(expected[0]) or not typical
     for ours, theirs in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(ours.numpy(), theirs)
+        np.testing.assert_array_equal(host(ours), theirs)
 
 
 def test_an_infinite_radius_finds_all_other_classes():
-    Z, labels = torch.zeros(6, 2), [0, 0, 1, 1, 2, 2]
+    Z, labels = zeros(6, 2), [0, 0, 1, 1, 2, 2]
     rows, cols, _ = neighbors.within_radius_of_other_class(Z, labels, np.inf)
     assert len(rows) == 6 * 4
-    assert all(labels[a] != labels[b] for a, b in zip(rows, cols, strict=True))
+    assert all(labels[a] != labels[b] for a, b in zip(host(rows), host(cols), strict=True))
 
 
 @pytest.mark.usefixtures("tiles")
@@ -85,20 +89,20 @@ def test_only_rows_of_one_class_ask():
     X, labels = random.normal(size=(300, 3)), random.integers(0, 3, size=300)
     radii = np.where(labels == 1, 1.5, 0.0)
     expected = neighbors.within_radius_of_other_class(X, labels, radii)
-    found = neighbors.within_radius_of_other_class(torch.from_numpy(X), labels, radii)
+    found = neighbors.within_radius_of_other_class(there(X), labels, radii)
     assert len(expected[0]) > 1000
     for ours, theirs in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(ours.numpy(), theirs)
+        np.testing.assert_array_equal(host(ours), theirs)
 
 
 def test_one_class_has_no_pairs():
-    found = neighbors.within_radius_of_other_class(torch.zeros(6, 2), np.ones(6, int), 1.0)
+    found = neighbors.within_radius_of_other_class(zeros(6, 2), np.ones(6, int), 1.0)
     assert [len(part) for part in found] == [0, 0, 0]
 
 
 def test_products_of_reduced_precision_are_not_used():
     random = np.random.default_rng(2)
-    X = torch.from_numpy(random.normal(size=(200, 30)).astype(np.float32))
+    X = there(random.normal(size=(200, 30)).astype(np.float32))
     assert torch_products.product_dtype(torch.float32) == torch.float32
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("medium")
@@ -107,20 +111,20 @@ def test_products_of_reduced_precision_are_not_used():
         found = neighbors.nearest(X, X, 3)[1]
     finally:
         torch.set_float32_matmul_precision(before)
-    np.testing.assert_array_equal(found.numpy(), neighbors.nearest(X.numpy(), X.numpy(), 3)[1])
+    np.testing.assert_array_equal(host(found), neighbors.nearest(host(X), host(X), 3)[1])
 
 
 def test_autocast_changes_nothing():
     """It would round rows of float32 to half precision in every product."""
     random = np.random.default_rng(5)
-    X = torch.from_numpy(random.normal(size=(200, 30)).astype(np.float32))
+    X = there(random.normal(size=(200, 30)).astype(np.float32))
     labels, L = np.arange(200) % 3, random.normal(size=(2, 30))
     expected = (
         *neighbors.nearest(X, X, 3),
         *neighbors.within_radius_of_other_class(X, labels, 40.0),
     )
     mapped = torch_products.map_tensor(X, L)
-    with torch.autocast("cpu"):
+    with torch.autocast(X.device.type):
         found = (
             *neighbors.nearest(X, X, 3),
             *neighbors.within_radius_of_other_class(X, labels, 40.0),
@@ -138,7 +142,7 @@ def test_autocast_of_any_device_asks_for_double(monkeypatch, device):
 
 
 def test_searches_do_not_follow_gradients_and_say_so():
-    X = torch.from_numpy(np.random.default_rng(6).normal(size=(50, 3)))
+    X = there(np.random.default_rng(6).normal(size=(50, 3)))
     labels = np.arange(50) % 2
     with_gradient = X.clone().requires_grad_()
     with (
@@ -160,7 +164,7 @@ def test_searches_do_not_follow_gradients_and_say_so():
 @pytest.mark.parametrize(
     ("module", "name", "arguments"),
     [
-        ("_torch_nearest", "nearest", (torch.zeros(4, 2), 1)),
+        ("_torch_nearest", "nearest", (zeros(4, 2), 1)),
         ("_torch_radius", "within_radius_of_other_class", ([0, 0, 1, 1], 1.0)),
     ],
 )
@@ -172,7 +176,7 @@ def test_searches_say_that_the_memory_of_the_gpu_does_not_suffice(
 
     monkeypatch.setattr(f"likewise.neighbors.{module}.centred_for_products", no_memory)
     with pytest.raises(MemoryError) as caught:
-        getattr(neighbors, name)(torch.zeros(4, 2), *arguments)
+        getattr(neighbors, name)(zeros(4, 2), *arguments)
     assert str(caught.value) == (
         f"{name} ran out of the memory of the GPU (tried to allocate 2.00 GiB); take fewer rows or "
         "float32, set a lower max_memory for smaller tiles, or pass arrays."
@@ -180,7 +184,7 @@ def test_searches_say_that_the_memory_of_the_gpu_does_not_suffice(
 
 
 def test_too_many_pairs_raise():
-    Z, labels = torch.zeros(10, 2), np.arange(10) % 2
+    Z, labels = zeros(10, 2), np.arange(10) % 2
     with pytest.raises(neighbors.TooManyPairs, match="max_pairs=49"):
         neighbors.within_radius_of_other_class(Z, labels, 1.0, max_pairs=49)
     assert len(neighbors.within_radius_of_other_class(Z, labels, 1.0, max_pairs=50)[0]) == 50
@@ -188,7 +192,7 @@ def test_too_many_pairs_raise():
 
 def test_more_pairs_than_memory_raise(monkeypatch):
     monkeypatch.setattr("likewise.neighbors._torch_radius.allowed_memory", lambda: 1000)
-    Z, labels = torch.zeros(10, 2), np.arange(10) % 2
+    Z, labels = zeros(10, 2), np.arange(10) % 2
     with pytest.raises(MemoryError, match="found more than 24 pairs, which is all that fits"):
         neighbors.within_radius_of_other_class(Z, labels, 1.0)
 
@@ -207,18 +211,33 @@ def test_more_pairs_than_memory_raise(monkeypatch):
 def test_arguments_of_the_radius_search_are_checked(arguments, message):
     Z, labels, radius2 = arguments
     with pytest.raises(ValueError, match=message):
-        neighbors.within_radius_of_other_class(torch.tensor(Z), labels, radius2)
+        neighbors.within_radius_of_other_class(torch.tensor(Z, device=DEVICE), labels, radius2)
 
 
 @pytest.mark.parametrize(
     ("queries", "points", "k", "message"),
     [
-        (torch.zeros(2, 3), torch.zeros(4, 2), 1, r"\(2, 3\) and \(4, 2\)"),
-        (torch.zeros(2, 2), torch.zeros(4, 2), 5, "k must lie in 1 to 4"),
-        (torch.full((2, 2), torch.nan), torch.zeros(4, 2), 1, "queries must be finite"),
+        (
+            zeros(2, 3),
+            zeros(4, 2),
+            1,
+            r"\(2, 3\) and \(4, 2\)",
+        ),
+        (
+            zeros(2, 2),
+            zeros(4, 2),
+            5,
+            "k must lie in 1 to 4",
+        ),
+        (
+            torch.full((2, 2), torch.nan, device=DEVICE),
+            zeros(4, 2),
+            1,
+            "queries must be finite",
+        ),
         (
             torch.zeros(2, 2, device="meta"),
-            torch.zeros(4, 2),
+            zeros(4, 2),
             1,
             "queries is a tensor on meta and",
         ),
@@ -241,9 +260,9 @@ def test_tiles_shrink_with_max_memory():
 def test_products_over_rows_are_those_of_arrays():
     random = np.random.default_rng(3)
     X, L = random.normal(size=(40_000, 5)), random.normal(size=(3, 5))
-    mapped = torch_products.map_tensor(torch.from_numpy(X), L)
-    np.testing.assert_allclose(mapped.numpy(), X @ L.T, rtol=1e-12, atol=1e-13)
-    found = torch_products.product_over_tensor_rows(mapped, torch.from_numpy(X))
+    mapped = torch_products.map_tensor(there(X), L)
+    np.testing.assert_allclose(host(mapped), X @ L.T, rtol=1e-12, atol=1e-13)
+    found = torch_products.product_over_tensor_rows(mapped, there(X))
     np.testing.assert_allclose(found, products.product_over_rows(X @ L.T, X, 1), rtol=1e-10)
 
 

@@ -15,6 +15,8 @@ from likewise.online._pair_state import PairState, learn_differences
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
+from on_device import DEVICE, host, there  # noqa: E402
+
 PSD = ["end", 40, "auto"]
 
 
@@ -88,7 +90,7 @@ def test_a_batch_takes_the_steps_of_an_array(variant, psd, on_device):
     X, _, pairs, same = data(30)
     learner = lw.PAMetric(variant=variant, C=0.3, psd=psd)
     expected = deepcopy(learner).partial_fit_pairs(X, pairs, same)
-    found = learner.partial_fit_pairs(torch.from_numpy(X), pairs, same)
+    found = learner.partial_fit_pairs(there(X), pairs, same)
     assert sum(on_device) >= len(pairs)
     assert expected.n_updates_ > 100
     assert_same_model(found, expected)
@@ -101,7 +103,7 @@ def test_wide_rows_are_learned_on_the_device(variant, dtype, on_device):
     X, _, pairs, same = data(512, n_pairs=800, dtype=dtype)
     learner = lw.PAMetric(variant=variant, psd=100, scale=1.3)
     expected = deepcopy(learner).partial_fit_pairs(X, pairs, same)
-    found = learner.partial_fit_pairs(torch.from_numpy(X), pairs, same)
+    found = learner.partial_fit_pairs(there(X), pairs, same)
     assert on_device
     assert_same_model(found, expected)
     assert found.components_.dtype == dtype
@@ -110,7 +112,7 @@ def test_wide_rows_are_learned_on_the_device(variant, dtype, on_device):
 def test_narrow_rows_are_learned_on_the_host(on_device):
     X, _, pairs, same = data(511, n_pairs=200)
     expected = lw.PAMetric(psd="end").partial_fit_pairs(X, pairs, same)
-    found = lw.PAMetric(psd="end").partial_fit_pairs(torch.from_numpy(X), pairs, same)
+    found = lw.PAMetric(psd="end").partial_fit_pairs(there(X), pairs, same)
     assert not on_device
     assert found._state.matrix.tobytes() == expected._state.matrix.tobytes()
 
@@ -129,7 +131,7 @@ def test_narrow_rows_are_learned_on_the_host(on_device):
 def test_projection_after_every_update_is_on_the_host(learner, on_device):
     X, _, pairs, same = data(20, n_pairs=60)
     expected = deepcopy(learner).fit_pairs(X, pairs, same)
-    found = learner.fit_pairs(torch.from_numpy(X), pairs, same)
+    found = learner.fit_pairs(there(X), pairs, same)
     assert not on_device
     assert found._state.dense().tobytes() == expected._state.dense().tobytes()
 
@@ -138,7 +140,7 @@ def test_projection_after_every_update_is_on_the_host(learner, on_device):
 def test_a_change_of_psd_keeps_what_was_learned(on_device):
     """A metric in its eigenbasis stays on the host; one that is a matrix may change sides."""
     X, _, pairs, same = data(50, n_pairs=200)
-    T = torch.from_numpy(X)
+    T = there(X)
     found, expected = lw.PAMetric(psd="each", scale=1.0), lw.PAMetric(psd="each", scale=1.0)
     found.partial_fit_pairs(T, pairs, same).set_params(psd="end").partial_fit_pairs(T, pairs, same)
     expected.partial_fit_pairs(X, pairs, same).set_params(psd="end")
@@ -157,10 +159,10 @@ def test_a_change_of_psd_keeps_what_was_learned(on_device):
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_fits_and_labelled_batches(psd, on_device):
     X, y, pairs, same = data(20)
-    T, labels = torch.from_numpy(X), torch.from_numpy(y)
+    T, labels = there(X), there(y)
     learner = lw.PAMetric(psd=psd, max_iter=2, random_state=0)
     expected = deepcopy(learner).fit_pairs(X, pairs, same)
-    assert_same_model(deepcopy(learner).fit_pairs(T, torch.from_numpy(pairs), same), expected)
+    assert_same_model(deepcopy(learner).fit_pairs(T, there(pairs), same), expected)
     X, T = X[: len(y)], T[: len(y)]
     assert_same_model(deepcopy(learner).fit(T, labels), deepcopy(learner).fit(X, y))
     assert_same_model(
@@ -175,7 +177,7 @@ def test_fits_and_labelled_batches(psd, on_device):
 def test_resumed_batches(psd, tmp_path):
     """Arrays, tensors, single pairs and files may alternate in one stream."""
     X, _, pairs, same = data(20)
-    T = torch.from_numpy(X)
+    T = there(X)
     expected = lw.PAMetric(psd=psd).partial_fit_pairs(X, pairs, same)
     found = lw.PAMetric(psd=psd).partial_fit_pairs(T, pairs[:40], same[:40])
     found.partial_fit_pairs(X, pairs[40:90], same[40:90])
@@ -193,20 +195,20 @@ def test_resumed_batches(psd, tmp_path):
 @pytest.mark.usefixtures("any_width")
 def test_losses_and_history():
     X, _, pairs, same = data(20)
-    T = torch.from_numpy(X)
+    T = there(X)
     one, other = (lw.PAMetric(psd=50, record_every=130) for _ in range(2))
     one.partial_fit_pairs(X, pairs, same)
     other.partial_fit_pairs(T, pairs, same)
     for name, column in one.history_.items():
         np.testing.assert_allclose(other.history_[name], column, rtol=1e-12)
     V, sign = scaled_differences(X, pairs, 1.5), np.where(same, 1.0, -1.0)
-    there = scaled_differences(T, pairs, 1.5)
-    assert there.numpy().tobytes() == V.tobytes()
+    differences = scaled_differences(T, pairs, 1.5)
+    assert host(differences).tobytes() == V.tobytes()
     assert squared_lengths(T, pairs).tobytes() == squared_lengths(X, pairs).tobytes()
     states = [PairState.start(np.eye(20), 1.0, "end") for _ in range(2)]
     expected = learn_differences(states[0], V, sign, StepRule("PA"), 60)
-    states[1].matrix = torch.from_numpy(states[1].matrix)
-    found = learn_differences(states[1], there, sign, StepRule("PA"), 60)
+    states[1].matrix = there(states[1].matrix)
+    found = learn_differences(states[1], differences, sign, StepRule("PA"), 60)
     np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
 
 
@@ -215,7 +217,7 @@ def test_pairs_of_equal_rows_marked_different_change_nothing():
     X = np.vstack([np.ones((3, 20)), np.zeros((1, 20))])
     pairs, different = np.array([[0, 1], [1, 2]] * 5), np.zeros(10, dtype=bool)
     model = lw.PAMetric("PA", scale=1.0, init="identity")
-    model.partial_fit_pairs(torch.from_numpy(X), pairs, different)
+    model.partial_fit_pairs(there(X), pairs, different)
     assert model.n_updates_ == 0
     assert model.cumulative_loss_ == 20
     np.testing.assert_array_equal(model._state.matrix, np.eye(20))
@@ -225,7 +227,7 @@ def test_pairs_of_equal_rows_marked_different_change_nothing():
 def test_more_pairs_than_a_chunk(monkeypatch, on_device):
     monkeypatch.setattr("likewise.online._pair_checks._DEVICE_CHUNK_VALUES", 300 * 20)
     X, _, pairs, same = data(20)
-    T = torch.from_numpy(X)
+    T = there(X)
     assert chunk_size(T) == 300
     found = lw.PAMetric(psd="end", scale=1.0).partial_fit_pairs(T, pairs, same)
     assert on_device == [300, 300, 300, 300, 200]
@@ -246,7 +248,7 @@ def test_arrays_go_to_the_device_that_is_set(on_device):
 def test_device_cpu_uses_the_loops_for_tensors(on_device):
     X, _, pairs, same = data(20)
     with lw.config_context(device="cpu"):
-        found = lw.PAMetric().partial_fit_pairs(torch.from_numpy(X), pairs, same)
+        found = lw.PAMetric().partial_fit_pairs(there(X), pairs, same)
     assert not on_device
     expected = lw.PAMetric().partial_fit_pairs(X, pairs, same)
     assert found._state.matrix.tobytes() == expected._state.matrix.tobytes()
@@ -255,9 +257,9 @@ def test_device_cpu_uses_the_loops_for_tensors(on_device):
 @pytest.mark.usefixtures("any_width")
 def test_half_precision_integers_and_gradients():
     X, _, pairs, same = data(20)
-    T = torch.from_numpy(X)
+    T = there(X)
     for given, kept in ((T.half(), T.half().float()), ((9 * T).int(), (9 * T).int().double())):
-        expected = lw.PAMetric().partial_fit_pairs(kept.numpy(), pairs, same)
+        expected = lw.PAMetric().partial_fit_pairs(host(kept), pairs, same)
         assert_same_model(lw.PAMetric().partial_fit_pairs(given, pairs, same), expected)
     with pytest.warns(UserWarning, match="X requires a gradient, which is not followed"):
         found = lw.PAMetric().partial_fit_pairs(T.clone().requires_grad_(), pairs, same)
@@ -271,16 +273,16 @@ def test_half_precision_integers_and_gradients():
 @pytest.mark.usefixtures("any_width")
 def test_samples_that_are_refused_leave_the_model_as_it_was():
     X, _, pairs, same = data(20)
-    model = lw.PAMetric().partial_fit_pairs(torch.from_numpy(X), pairs, same)
+    model = lw.PAMetric().partial_fit_pairs(there(X), pairs, same)
     before = model._state.matrix.copy()
     for value, message in ((np.nan, "Input X contains NaN in 1 row"), (1e80, "A pair differs by")):
         wrong = X.copy()
         wrong[pairs[300, 0], 1] = value
         for method in (model.partial_fit_pairs, deepcopy(model).partial_fit_pairs):
             with pytest.raises(ValueError, match=message):
-                method(torch.from_numpy(wrong), pairs, same)
+                method(there(wrong), pairs, same)
     with pytest.raises(ValueError, match="X has 19 features, but PAMetric is expecting 20"):
-        model.partial_fit_pairs(torch.from_numpy(X[:, 1:].copy()), pairs, same)
+        model.partial_fit_pairs(there(X[:, 1:].copy()), pairs, same)
     np.testing.assert_array_equal(model._state.matrix, before)
 
 
@@ -288,7 +290,7 @@ def test_samples_that_are_refused_leave_the_model_as_it_was():
 def test_samples_in_no_pair_are_ignored():
     X, _, pairs, same = data(20)
     wrong = np.vstack([X, np.full((1, 20), np.nan)])
-    found = lw.PAMetric().partial_fit_pairs(torch.from_numpy(wrong), pairs, same)
+    found = lw.PAMetric().partial_fit_pairs(there(wrong), pairs, same)
     assert_same_model(found, lw.PAMetric().partial_fit_pairs(X, pairs, same))
 
 
@@ -303,7 +305,7 @@ def test_memory_that_does_not_suffice_leaves_the_model_as_it_was(monkeypatch):
 
     monkeypatch.setattr("likewise.online._torch_steps.tensor_differences", no_memory)
     with pytest.raises(MemoryError, match="PAMetric ran out of the memory of the GPU"):
-        model.partial_fit_pairs(torch.from_numpy(X), pairs, same)
+        model.partial_fit_pairs(there(X), pairs, same)
     assert type(model._state.matrix) is np.ndarray
     np.testing.assert_array_equal(model._state.matrix, before)
 
@@ -314,18 +316,18 @@ def test_projection_and_components_of_tensors(lowest):
     rotation = np.linalg.qr(rng.normal(size=(30, 30)))[0]
     M = (rotation * np.linspace(lowest, 3, 30)) @ rotation.T
     M = (M + M.T) / 2
-    found = metric.nearest_psd(torch.from_numpy(M))
+    found = metric.nearest_psd(there(M))
     assert isinstance(found, torch.Tensor)
-    np.testing.assert_allclose(found.numpy(), metric.nearest_psd(M), atol=1e-13)
-    components = metric.canonical_components(torch.from_numpy(M))
+    np.testing.assert_allclose(host(found), metric.nearest_psd(M), atol=1e-13)
+    components = metric.canonical_components(there(M))
     assert type(components) is np.ndarray
     np.testing.assert_allclose(components.T @ components, metric.nearest_psd(M), atol=1e-13)
-    assert not metric.nearest_psd(torch.zeros(3, 3)).any()
+    assert not metric.nearest_psd(torch.zeros(3, 3, device=DEVICE)).any()
 
 
 def test_flags_of_pairs_may_be_a_tensor_that_numpy_cannot_read():
     """As those on a GPU, which tests do without, are."""
     X, _, pairs, same = data(4)
-    flags = torch.where(torch.from_numpy(same), 1, -1).bfloat16()
-    found = lw.PAMetric().partial_fit_pairs(X, torch.from_numpy(pairs), flags)
+    flags = torch.where(there(same), 1, -1).bfloat16()
+    found = lw.PAMetric().partial_fit_pairs(X, there(pairs), flags)
     assert_same_model(found, lw.PAMetric().partial_fit_pairs(X, pairs, same))

@@ -16,9 +16,11 @@ from likewise.statistics import choose_threshold
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
+from on_device import DEVICE, DEVICE_TO_SET, host, there  # noqa: E402
+
 X, y = load_digits(return_X_y=True)
 X, y = X[:900] / 16, y[:900]
-T = torch.from_numpy(X)
+T = there(X)
 A, B = slice(0, 400), slice(400, 800)
 
 METRICS = [
@@ -41,7 +43,7 @@ QUIET = pytest.mark.filterwarnings(
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: str(metric)[:30])
 def test_threshold_and_scores_are_those_of_arrays(metric):
     expected = lw.PairClassifier(metric, max_pairs=20_000).fit(X, y)
-    found = lw.PairClassifier(metric, max_pairs=20_000).fit(T, torch.from_numpy(y))
+    found = lw.PairClassifier(metric, max_pairs=20_000).fit(T, there(y))
     assert found.threshold_ == pytest.approx(expected.threshold_, rel=1e-6)
     assert (found.fmr_, found.fnmr_) == pytest.approx((expected.fmr_, expected.fnmr_), abs=1e-3)
     assert type(found._centre) is np.ndarray
@@ -54,12 +56,12 @@ def test_threshold_and_scores_are_those_of_arrays(metric):
         assert isinstance(scores, torch.Tensor)
         assert scores.device == T.device
         ours = getattr(expected, method)(X[A], X[B], **options)
-        assert scores.numpy().dtype == ours.dtype
+        assert host(scores).dtype == ours.dtype
         if method != "predict_pairs":
-            np.testing.assert_allclose(scores.numpy(), ours, rtol=1e-5, atol=1e-5)
+            np.testing.assert_allclose(host(scores), ours, rtol=1e-5, atol=1e-5)
         else:
-            assert (scores.numpy() != ours).mean() <= 0.005
-    assert found.score(T, torch.from_numpy(y)) == pytest.approx(expected.score(X, y), abs=1e-3)
+            assert (host(scores) != ours).mean() <= 0.005
+    assert found.score(T, there(y)) == pytest.approx(expected.score(X, y), abs=1e-3)
 
 
 @QUIET
@@ -76,7 +78,7 @@ def test_undecided_pairs_are_words():
 )
 def test_judged_pairs(metric):
     judged = random_pairs(y, 3000, distinct=True, random_state=0)
-    pairs, same = torch.from_numpy(judged.index), torch.from_numpy(judged.same)
+    pairs, same = there(judged.index), there(judged.same)
     expected = lw.PairClassifier(metric).fit_pairs(X, judged.index, judged.same)
     found = lw.PairClassifier(metric).fit_pairs(T, pairs, same)
     assert found.threshold_ == pytest.approx(expected.threshold_, rel=1e-6)
@@ -108,7 +110,7 @@ def test_rows_stay_on_the_device(metric, monkeypatch):
 @QUIET
 def test_arrays_come_back_as_arrays_from_the_device_that_is_set(monkeypatch):
     expected = lw.PairClassifier(lw.RCA()).fit(X, y)
-    monkeypatch.setattr(tensors, "configured_device", lambda: "cpu:0")  # a CPU stands in for a GPU
+    monkeypatch.setattr(tensors, "configured_device", lambda: DEVICE_TO_SET)
     monkeypatch.setattr(tensors, "_require_cuda", lambda torch, device: None)
     seen = []
     original = lw.PairClassifier._map
@@ -130,7 +132,9 @@ def test_arrays_come_back_as_arrays_from_the_device_that_is_set(monkeypatch):
 @pytest.mark.parametrize("method", ["pair_distance", "predict_pairs", "predict_proba_pairs"])
 def test_pairs_on_two_devices_are_refused(method):
     judge = lw.PairClassifier().fit(T, y)
-    with pytest.raises(ValueError, match="A is no tensor and B is a tensor on cpu, but both must"):
+    with pytest.raises(
+        ValueError, match=f"A is no tensor and B is a tensor on {DEVICE}, but both must"
+    ):
         getattr(judge, method)(X[A], T[B])
     with pytest.raises(ValueError, match="B contains NaN"):
         getattr(judge, method)(T[A], torch.full_like(T[A], torch.nan))
@@ -156,9 +160,9 @@ def test_distances_are_evaluated_wherever_they_are():
     judged = random_pairs(y, 500, distinct=True, random_state=0)
     metric = lw.Euclidean().fit(T)
     distances = metric.pair_distance(T[judged.index[:, 0]], T[judged.index[:, 1]])
-    on_host = (distances.numpy(), judged.same)
-    given = (distances, torch.from_numpy(judged.same))
-    items = torch.from_numpy(judged.index)
+    on_host = (host(distances), judged.same)
+    given = (distances, there(judged.same))
+    items = there(judged.index)
     assert verification_curve(*given).auc == verification_curve(*on_host).auc
     ours = error_rates(*on_host, 0.5, items=judged.index)
     assert error_rates(*given, 0.5, items=items) == ours
