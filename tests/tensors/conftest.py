@@ -34,6 +34,12 @@ def device_is_set(monkeypatch):
 
 
 @pytest.fixture
+def plain_torch(monkeypatch):
+    """Use no kernels on a GPU either."""
+    monkeypatch.setattr("likewise._runtime.kernel_check.has_kernels", lambda device: False)
+
+
+@pytest.fixture
 def double_by_default():
     """Make float64 the type of tensors that are made without one."""
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")

@@ -224,6 +224,7 @@ def test_the_impostors_at_the_learned_metric_are_those_of_arrays():
     np.testing.assert_array_equal(host(found.cols), expected.cols)
 
 
+@pytest.mark.usefixtures("plain_torch")
 def test_memory_that_does_not_suffice_for_a_search_is_not_one_for_pairs(monkeypatch):
     """The search of impostors says so by itself where it is called alone."""
 

@@ -168,6 +168,7 @@ def test_searches_do_not_follow_gradients_and_say_so():
         ("_torch_radius", "within_radius_of_other_class", ([0, 0, 1, 1], 1.0)),
     ],
 )
+@pytest.mark.usefixtures("plain_torch")
 def test_searches_say_that_the_memory_of_the_gpu_does_not_suffice(
     monkeypatch, module, name, arguments
 ):
@@ -190,6 +191,7 @@ def test_too_many_pairs_raise():
     assert len(neighbors.within_radius_of_other_class(Z, labels, 1.0, max_pairs=50)[0]) == 50
 
 
+@pytest.mark.usefixtures("plain_torch")
 def test_more_pairs_than_memory_raise(monkeypatch):
     monkeypatch.setattr("likewise.neighbors._torch_radius.allowed_memory", lambda: 1000)
     Z, labels = zeros(10, 2), np.arange(10) % 2
