@@ -50,7 +50,7 @@ slow: $(VENV)/.test
 
 # The loops, what is built on them and our part of the contract without compiled code.
 twins: $(VENV)/.test
-	LIKEWISE_LOOPS=numpy $(PYTEST) tests/_loops tests/online tests/test_neighbors.py tests/test_contract.py
+	LIKEWISE_LOOPS=numpy $(PYTEST) tests/_loops tests/objectives tests/online tests/test_neighbors.py tests/test_contract.py
 
 # All of it; a small part is among the tests.
 fuzz: $(VENV)/.test

@@ -41,22 +41,28 @@ def softmax_rows(
     -------
     Softmax
     """
-    distances = sqnorm[anchors][:, None] + sqnorm - 2 * products
-    distances[np.arange(len(anchors)), anchors] = np.inf
-    least = distances.min(axis=1, keepdims=True)
-    exponents = least - distances
-    p = np.where(exponents >= -NEGLIGIBLE, np.exp(exponents), 0.0)
+    p = products  # no other array is as large
+    p *= -2
+    p += sqnorm
+    p += sqnorm[anchors][:, None]
+    p[np.arange(len(anchors)), anchors] = np.inf
+    least = p.min(axis=1, keepdims=True)
+    np.subtract(least, p, out=p)
+    for row in p:
+        row[row < -NEGLIGIBLE] = -np.inf
+    np.exp(p, out=p)
     total = p.sum(axis=1, keepdims=True)
     p /= total
-    place = np.arange(products.shape[1])
-    same = (place >= class_start[:, None]) & (place < class_stop[:, None])
-    own = np.where(same, p, 0.0).sum(axis=1)
-    outside = np.where(same, 0.0, p).sum(axis=1)
-    products[:] = p
-    if probability_gradient:
-        # 1 - p_i as the sum over other classes, which is precise where it is small.
-        products *= np.where(same, outside[:, None], -own[:, None])
-    column_sums += products.sum(axis=0)
+    own = np.empty(len(anchors))
+    for r, (start, stop) in enumerate(zip(class_start, class_stop, strict=True)):
+        before, same, after = np.split(p[r], [start, stop])
+        own[r], outside = same.sum(), before.sum() + after.sum()
+        if probability_gradient:
+            # 1 - p_i as the sum over other classes, which is precise where it is small.
+            same *= outside
+            before *= -own[r]
+            after *= -own[r]
+    column_sums += p.sum(axis=0)
     log_sums = np.log(total[:, 0]) - least[:, 0]
     return Softmax(log_sums, own)
 
