@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from lmnn_oracles import by_the_formula, loop_objective, overlapping, targets_of
+from sklearn.datasets import load_wine
 from sklearn.exceptions import ConvergenceWarning
 
 import likewise as lw
@@ -265,3 +266,15 @@ def test_an_objective_of_zero_is_converged():
     assert model.converged_
     assert model.objective_ <= 1e-12 * model.history_["objective"][0]
     assert model.duality_gap_ == 1
+
+
+@pytest.mark.parametrize("far", [1e20, 1e100])
+def test_to_bring_one_far_row_nearer_is_not_convergence(far):
+    """The row is nearly all of the first objective, of which the rest is less than 1e-12."""
+    X, y = load_wine(return_X_y=True)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    X[5, 3] = far
+    with pytest.warns(ConvergenceWarning, match="relative duality gap"):
+        model = lw.LMNN(max_iter=100).fit(X, y)
+    assert model.duality_gap_ > model.tol
+    assert not model.converged_

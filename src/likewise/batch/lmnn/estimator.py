@@ -45,7 +45,7 @@ from likewise.batch.lmnn.preconditioning import CentredData, Preconditioner, cen
 from likewise.batch.lmnn.problem import LMNNProblem, best_multiple, penalty_towards
 from likewise.batch.lmnn.projected_subgradient import projected_subgradient
 from likewise.batch.lmnn.targets import LabelSupervision, Supervision, TripletSupervision
-from likewise.batch.lmnn.working_set import working_set_lbfgs
+from likewise.batch.lmnn.working_set import working_set_lbfgs, zero_objective
 from likewise.constraints import as_triplets
 from likewise.kernels import KERNEL_RULES
 from likewise.metric import canonical_components, canonical_form
@@ -298,8 +298,10 @@ class LMNN(KernelMetric):
     ) -> Self:
         """Minimise pass by pass; each further pass selects the targets again."""
         data, selection, L, n_components = self._initialise(X, supervision, init, space)
-        penalty = penalty_towards(L, self.regularization * float(selection.weights.sum()))
+        total_weight = float(selection.weights.sum())
+        penalty = penalty_towards(L, self.regularization * total_weight)
         certified = n_components == X.shape[1]
+        ending = {"certified": certified, "zero": zero_objective(self.margin, total_weight)}
         n_iter, kernel_state = 0, self._space_attributes(space)
 
         def attributes(L: Array) -> dict[str, Any]:
@@ -314,7 +316,7 @@ class LMNN(KernelMetric):
                 found, L = self._minimise_in_matrix(problem, L, attributes)
             else:
                 found, L = self._minimise_in_components(
-                    problem, L, certified, data, validation, attributes
+                    problem, L, ending, data, validation, attributes
                 )
             n_iter += found.n_iter
             if found.status == "interrupted":
@@ -350,7 +352,7 @@ class LMNN(KernelMetric):
         self,
         problem: LMNNProblem,
         L: Array,
-        certified: bool,
+        ending: dict[str, Any],
         data: CentredData,
         validation: ValidationSet | None,
         attributes: Callable[[Array], dict[str, Any]],
@@ -368,8 +370,8 @@ class LMNN(KernelMetric):
             fitted=lambda x: attributes(x @ to_original),
             tol=self.tol,
             margin=self.margin,
-            certified=certified,
             validation_error=error,
+            **ending,
         )
         return found, found.x @ to_original
 

@@ -39,7 +39,7 @@ from likewise.batch.lmnn.multi_metric_problem import objective_and_search
 from likewise.batch.lmnn.preconditioning import Preconditioner, centred_data
 from likewise.batch.lmnn.problem import LMNNProblem, penalty_towards
 from likewise.batch.lmnn.targets import LabelSupervision
-from likewise.batch.lmnn.working_set import working_set_lbfgs
+from likewise.batch.lmnn.working_set import working_set_lbfgs, zero_objective
 from likewise.metric import canonical_form
 
 
@@ -266,7 +266,8 @@ class MultiMetricLMNN(NeighborVoter):
         )
         single_L = single.components_.astype(np.float64) / single.scale_
         sizes = np.maximum(np.bincount(train_clusters, minlength=n_clusters), 1)
-        strengths = self.regularization * weights[train].sum() * sizes / len(train)
+        total_weight = float(weights[train].sum())
+        strengths = self.regularization * total_weight * sizes / len(train)
         penalty = penalty_towards(single_L, strengths)
         precondition = Preconditioner.identity if penalty else Preconditioner.from_pull
         preconditioner = precondition(objective)
@@ -291,6 +292,7 @@ class MultiMetricLMNN(NeighborVoter):
             fitted=lambda x: {**attributes, "components_": components(x).astype(dtype)},
             tol=self.tol,
             margin=self.margin,
+            zero=zero_objective(self.margin, total_weight),
             validation_error=validation_error if len(held_out) else None,
         )
         self.duality_gap_ = 1.0 if found.gap is None else found.gap
