@@ -193,7 +193,8 @@ def test_too_many_pairs_raise():
 
 @pytest.mark.usefixtures("plain_torch")
 def test_more_pairs_than_memory_raise(monkeypatch):
-    monkeypatch.setattr("likewise.neighbors._torch_radius.allowed_memory", lambda: 1000)
+    name = "allowed_memory" if DEVICE == "cpu" else "free_device_memory"
+    monkeypatch.setattr(f"likewise.neighbors._torch_radius.{name}", lambda *device: 1000)
     Z, labels = zeros(10, 2), np.arange(10) % 2
     with pytest.raises(MemoryError, match="found more than 24 pairs, which is all that fits"):
         neighbors.within_radius_of_other_class(Z, labels, 1.0)
