@@ -45,6 +45,16 @@ def test_the_limit_of_iterations_counts():
         assert learner(max_iter=2).estimate(X).seconds < learner().estimate(X).seconds
 
 
+@pytest.mark.parametrize("learner", [lw.AROW, lw.CW, lw.PAM, lw.SecondOrderPerceptron])
+def test_the_covariance_counts(learner):
+    X, y = np.broadcast_to(0.0, (5000, 666)), np.arange(5000) % 10
+    kinds = ("diagonal", 10, "full")
+    costs = [learner(covariance=kind).estimate(X, y) for kind in kinds]
+    assert 5 * costs[0].seconds < costs[1].seconds < costs[2].seconds / 5
+    assert costs[0].n_bytes < costs[1].n_bytes < costs[2].n_bytes / 1.5
+    assert learner().estimate(X, y).seconds == costs[0].seconds  # of so many features
+
+
 def test_pairs_count():
     X = np.zeros((500, 30))
     few, many = (lw.ITML().estimate(X, n_pairs=m).seconds for m in (100, 100_000))

@@ -151,8 +151,13 @@ def test_what_belongs_to_a_block_is_at_its_place(client, digits, monkeypatch):
         assert counts.max() - counts.min() <= 1
 
 
-def test_too_many_impostors_are_no_failures_of_tasks(no_client, digits, monkeypatch):
-    """A task that raises is an error in the log of its worker; the solver just halves its step."""
+@pytest.mark.parametrize("in_order", [False, True])
+def test_too_many_impostors_are_no_failures_of_tasks(no_client, digits, monkeypatch, in_order):
+    """A task that raises is an error in the log of its worker; the solver just halves its step.
+
+    Without workers, where tasks run in order, it ends the search at once.
+    """
+    monkeypatch.setattr(engines.LocalEngine, "in_order", in_order)
     limits, raised = [], []
     search, run = blocked_search.BlockedImpostorSearch.__call__, engines._run
 
@@ -176,7 +181,7 @@ def test_too_many_impostors_are_no_failures_of_tasks(no_client, digits, monkeypa
     monkeypatch.setattr(engines, "_run", watched)
     assert fitted_on(*digits, tol=0.2).converged_
     assert set(limits) == {10}
-    assert not raised
+    assert {type(error) for error in raised} == ({TooManyPairs} if in_order else set())
 
 
 def joined_workers(cluster):

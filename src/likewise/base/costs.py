@@ -143,7 +143,7 @@ def _lmnn(s: Size) -> float:
     """
     searches = _SEARCHES * s.search * (0.1 if s.d >= _SCREENED_FEATURES else 0.42)
     steps = s.iterations(40 if s.d >= s.n - 1 else 40 + 30 * s.d / math.sqrt(s.n))
-    products = s.d**2 + 160 * s.d if s.itemsize == 4 else 2 * s.d**2 + 1100 * s.d
+    products = 0.7 * s.d**2 + 160 * s.d if s.itemsize == 4 else 2 * s.d**2 + 1100 * s.d
     return searches + steps * s.n * (60_000 + products)
 
 
@@ -175,7 +175,21 @@ def _softmax_bytes(s: Size) -> float:
 
 
 def _second_order(s: Size) -> float:
-    return s.iterations(5) * s.n * max(1, s.c) * s.d**2
+    """A product with the covariance Σ of each class per row."""
+    return s.iterations(5) * s.n * max(1, s.c) * _covariance_entries(s)
+
+
+def _covariance_entries(s: Size) -> float:
+    """Entries of Σ; with few of them, what is done per row apart from Σ takes as long as more."""
+    kind = s.learner._covariance_of(s.d)
+    if kind == "full":
+        return float(s.d**2)
+    n_directions = 0 if kind == "diagonal" else kind
+    return 2.4 * (s.d + 50) * (1 + n_directions)
+
+
+def _covariance_bytes(s: Size) -> float:
+    return 16.0 * max(1, s.c) * _covariance_entries(s)
 
 
 def _first_order(s: Size) -> float:
@@ -284,7 +298,7 @@ COSTS: Mapping[str, Cost] = MappingProxyType(
     {
         "Euclidean": Cost(lambda s: s.d**2, 1, fixed=0.005),
         "Whitening": _closed_form(_covariance, 1, lambda s: _closed_form_bytes(s, 1), fixed=0.0016),
-        "RCA": _closed_form(_covariance, 1.4, lambda s: _closed_form_bytes(s, 2), fixed=0.0014),
+        "RCA": _closed_form(_covariance, 1.3, lambda s: _closed_form_bytes(s, 2), fixed=0.0014),
         "FDA": _closed_form(_covariance, 1.5, lambda s: _closed_form_bytes(s, 1), fixed=0.0024),
         "LMNN": _measured(_lmnn, n_bytes=_lmnn_bytes, copies=0.0, kernel_pca=True),
         "MultiMetricLMNN": _measured(
@@ -306,7 +320,7 @@ COSTS: Mapping[str, Cost] = MappingProxyType(
         ),
         "ITML": Cost(_itml, 1, _itml_bytes, copies=0.0),
         "MMC": _measured(
-            lambda s: s.iterations(30) * (160 * s.drawn * s.d + 1160 * s.eigenvalues),
+            lambda s: s.iterations(30) * (140 * s.drawn * s.d + 1160 * s.eigenvalues),
             n_bytes=_dissimilar_bytes,
             copies=0.0,
         ),
@@ -339,7 +353,6 @@ COSTS: Mapping[str, Cost] = MappingProxyType(
             _ldml_bytes,
             fixed=0.005,
             copies=0.0,
-            uncertainty=MEASURED_UNCERTAINTY,
             optional=_ldml_step,
         ),
         "ComposedMetric": Cost(
@@ -370,10 +383,10 @@ COSTS: Mapping[str, Cost] = MappingProxyType(
         ),
         "MetricKNN": Cost(lambda s: s.n * s.d, 10, fixed=0.005),
         "PairClassifier": Cost(_threshold_pairs, 400_000, lambda s: 150 * _threshold_pairs(s)),
-        "AROW": Cost(_second_order, 25, fixed=0.004),
-        "PAM": Cost(_second_order, 20, fixed=0.004),
-        "CW": Cost(_second_order, 25, fixed=0.004),
-        "SecondOrderPerceptron": Cost(_second_order, 15, fixed=0.004),
+        "AROW": Cost(_second_order, 25, _covariance_bytes, fixed=0.004),
+        "PAM": Cost(_second_order, 20, _covariance_bytes, fixed=0.004),
+        "CW": Cost(_second_order, 25, _covariance_bytes, fixed=0.004),
+        "SecondOrderPerceptron": Cost(_second_order, 15, _covariance_bytes, fixed=0.004),
         "PA": Cost(_first_order, 60, fixed=0.004),
         "PAUM": Cost(_first_order, 60, fixed=0.004),
         "Perceptron": Cost(_first_order, 60, fixed=0.004),

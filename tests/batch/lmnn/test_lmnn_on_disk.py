@@ -11,6 +11,7 @@ import likewise as lw
 from likewise import _loops
 from likewise._runtime import blocks
 from likewise._runtime.blocks import stored_results
+from likewise.batch.lmnn.blocked_search import BlockedImpostorSearch
 
 
 @pytest.fixture
@@ -136,11 +137,57 @@ def test_less_memory_than_the_rows_in_memory(tmp_path):
     assert peaks[1] < peaks[0] / 2
 
 
-def test_too_many_pairs_for_max_memory_are_said_in_the_words_of_lmnn(tmp_path):
+@pytest.fixture
+def overlapping():
+    """Return rows with thousands of rows of other classes within the first margin."""
     random = np.random.default_rng(0)
-    X, y = random.normal(size=(20_000, 20)).astype(np.float32), random.integers(0, 5, 20_000)
-    learner = lw.LMNN()
-    sentence = "more pairs of rows of different classes within the margin than fit in .*max_memory"
-    with lw.config_context(max_memory="16MiB"), pytest.raises(MemoryError, match=sentence):
+    return random.normal(size=(20_000, 20)).astype(np.float32), random.integers(0, 5, 20_000)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_search_of_too_many_pairs_ends_before_it_has_them_all(tmp_path, overlapping, monkeypatch):
+    X, y = overlapping
+    searches, scan, search = [], _loops.scan_packed, BlockedImpostorSearch._found
+
+    def counted(*args, **options):
+        found = scan(*args, **options)
+        if searches:  # targets are searched before
+            searches[-1] += sum(len(side.rows) for side in found)
+        return found
+
+    monkeypatch.setattr(_loops, "scan_packed", counted)
+    monkeypatch.setattr(
+        BlockedImpostorSearch, "_found", lambda *args: searches.append(0) or search(*args)
+    )
+    learner = lw.LMNN(max_iter=1)
+    with lw.config_context(max_memory="64MB"):
         learner.fit(on_disk(tmp_path, X), y)
+    assert searches[0] == pytest.approx(100 * len(X), rel=0.2)  # as many as are allowed
+    assert max(searches[1:]) < searches[0]
+    # The start is the multiple of the metric that rows in memory begin with.
+    assert learner.objective_ == pytest.approx(lw.LMNN(max_iter=1).fit(X, y).objective_, rel=0.02)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_pairs_that_do_not_fit_are_left_for_a_larger_multiple(tmp_path, overlapping):
+    X, y = overlapping
+    rows, learner = on_disk(tmp_path, X), lw.LMNN(max_iter=2)
+    with lw.config_context(max_memory="16MiB"):
+        tracemalloc.start()
+        learner.fit(rows, y)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak < 3 * 2**24
+    assert np.isfinite(learner.objective_)
+
+
+@pytest.mark.usefixtures("always_blocks")
+def test_pairs_of_a_block_that_never_fit_are_said_in_the_words_of_lmnn(
+    tmp_path, digits, monkeypatch
+):
+    monkeypatch.setattr("likewise.batch.lmnn.blocked_search._JOINED_BYTES", 1e12)
+    learner = lw.LMNN()
+    sentence = r"LMNN, for \d+ pairs of a block with rows of other classes within the margin, needs"
+    with pytest.raises(MemoryError, match=sentence):
+        learner.fit(on_disk(tmp_path, digits[0]), digits[1])
     assert not hasattr(learner, "components_")

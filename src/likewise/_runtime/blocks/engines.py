@@ -32,9 +32,12 @@ class Engine(Protocol):
     ----------
     n_jobs : int or None
         Threads of one task.
+    in_order : bool
+        Whether tasks run one after the other, in this process, when they are submitted.
     """
 
     n_jobs: int | None
+    in_order: bool
 
     def submit(self, task: Callable[..., Any], *arguments: Any) -> Any:
         """Return a handle of the result; arguments may be handles, or lists of them."""
@@ -74,6 +77,8 @@ class LocalEngine:
     n_jobs : int or None
         Threads; None uses all cores.
     """
+
+    in_order = True
 
     def __init__(self, n_jobs: int | None = None) -> None:
         self.n_jobs = n_jobs
@@ -125,6 +130,7 @@ class ClusterEngine:
     """
 
     n_jobs: int | None = 1
+    in_order = False
 
     def __init__(self, client: Any) -> None:
         self.client = client

@@ -14,13 +14,14 @@ from likewise._loops.distances.types import PairsFound
 from likewise._numerics.products import map_rows
 from likewise._runtime.arrays import Array, FloatArray, IndexArray
 from likewise._runtime.blocks.rows import BlockedRows
+from likewise._runtime.memory import require_memory
 from likewise.batch.lmnn.impostors import ImpostorLimit
 from likewise.batch.lmnn.pairs_of_blocks import search_pairs_of_blocks
 from likewise.objectives.blocked import BlockedPairs, BlockedSqdist, MappedRows
 from likewise.objectives.blocked.pairs import ImpostorsInBlock, LocalPairs
 
 _Block = tuple[Array, IndexArray]
-_Limits = tuple[int | None, int | None]  # of pairs, and of threads
+_JOINED_BYTES = 56  # of a pair while those of all blocks are joined
 
 
 class BlockedImpostorSearch(ImpostorLimit):
@@ -47,15 +48,18 @@ class BlockedImpostorSearch(ImpostorLimit):
         radius = _Radius(target_sqdist.factor, self.margin, slack)
         with self.said_for_pairs():
             found = self._found(Z, target_sqdist, radius)
-            joined = engine.submit_each(_with_impostors, self._pairs, found, places=places)
-            pairs, sqdist, counts = (
+            join = partial(_with_impostors, self.max_pairs)
+            joined = engine.submit_each(join, self._pairs, found, places=places)
+            pairs, sqdist, outcomes = (
                 engine.submit_each(itemgetter(k), joined, places=places) for k in range(3)
             )
             del found, joined  # their parts are held by themselves
-            counts = engine.gather(counts)
+            counts, problems = zip(*engine.gather(outcomes), strict=True)
         n_found = sum(counts)
         if self.max_pairs is not None and (min(counts) < 0 or n_found > self.max_pairs):
             raise neighbors.TooManyPairs(self.max_pairs)
+        for problem in filter(None, problems):
+            raise MemoryError(problem)
         self.accept(n_found)
         self._pairs = tuple(pairs)
         return BlockedPairs(self._pairs, False), BlockedSqdist(tuple(sqdist))
@@ -74,7 +78,7 @@ class BlockedImpostorSearch(ImpostorLimit):
             target_sqdist.handles,
             places=range(len(blocks)),
         )
-        limits = (self.max_pairs, engine.n_jobs)
+        limits = _Limits(self.max_pairs, engine.n_jobs, [] if engine.in_order else None)
         found = search_pairs_of_blocks(
             engine, partial(_between, limits), packed, blocks, Z.rows.starts.tolist()
         )
@@ -90,6 +94,17 @@ class _Radius(NamedTuple):
     factor: float
     margin: float
     slack: float
+
+
+class _Limits(NamedTuple):
+    """What limits a scan: the pairs of a search, threads, and the pairs of the scans before.
+
+    The latter are not known (None) where scans run at the same time.
+    """
+
+    max_pairs: int | None
+    n_jobs: int | None
+    before: list[int] | None
 
 
 class _SearchOptions(NamedTuple):
@@ -139,12 +154,22 @@ def _between(
 
 
 def _scanned(limits: _Limits, first: Any, second: Any) -> tuple[PairsFound, PairsFound] | None:
-    """Return the pairs, or None if there are too many, which is no failure of the task."""
-    max_pairs, n_jobs = limits
+    """Return the pairs, or None if there are too many, which is no failure of the task.
+
+    Where tasks run in order, too many pairs of all scans so far end the search at once.
+    """
+    max_pairs, n_jobs, before = limits
+    if before is not None and max_pairs is not None:
+        max_pairs = max(0, max_pairs - sum(before))
     try:
-        return _loops.scan_packed(first, second, max_pairs=max_pairs, n_jobs=n_jobs)
+        found = _loops.scan_packed(first, second, max_pairs=max_pairs, n_jobs=n_jobs)
     except neighbors.TooManyPairs:
-        return None
+        if before is None or limits.max_pairs is None:
+            return None
+        raise neighbors.TooManyPairs(limits.max_pairs) from None
+    if before is not None:
+        before.append(sum(len(side.rows) for side in found))
+    return found
 
 
 def _with_halo(pairs: PairsFound, X: Array, start: int) -> ImpostorsInBlock:
@@ -158,14 +183,24 @@ def _with_halo(pairs: PairsFound, X: Array, start: int) -> ImpostorsInBlock:
 
 
 def _with_impostors(
-    local: LocalPairs, found: list[ImpostorsInBlock | None]
-) -> tuple[LocalPairs, FloatArray, int]:
-    """Return the pairs of a block, the squared distances of its impostors, and their number.
+    max_pairs: int | None, local: LocalPairs, found: list[ImpostorsInBlock | None]
+) -> tuple[LocalPairs, FloatArray, tuple[int, str | None]]:
+    """Return the pairs of a block, the squared distances of its impostors, and the outcome.
 
-    The number is -1 if there are too many.
+    The outcome is their number, or -1 if there are too many, and what is wrong if the memory does
+    not suffice to join them. The pairs are not joined then.
     """
     parts = [part for part in found if part is not None]
-    if len(parts) < len(found):
-        return local, np.empty(0), -1
+    n_pairs = sum(len(part.rows) for part in parts)
+    if len(parts) < len(found) or (max_pairs is not None and n_pairs > max_pairs):
+        return local, np.empty(0), (-1, None)
+    try:
+        require_memory(
+            _JOINED_BYTES * n_pairs,
+            f"LMNN, for {n_pairs} pairs of a block with rows of other classes within the margin,",
+            "allow more by max_memory, or learn from fewer rows or with a smaller n_neighbors",
+        )
+    except MemoryError as error:
+        return local, np.empty(0), (n_pairs, str(error))
     pairs, sqdist = local.with_impostors(parts)
-    return pairs, sqdist, len(sqdist)
+    return pairs, sqdist, (n_pairs, None)

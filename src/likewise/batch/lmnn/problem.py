@@ -229,7 +229,7 @@ def best_multiple(objective: LargeMargin, search: ImpostorSearch, Z: Array) -> f
 def _best_squared_multiple(
     objective: LargeMargin, search: ImpostorSearch, Z: Array, targets: FloatArray, first: float
 ) -> float | None:
-    """Return α², or None if every search overflows.
+    """Return α², or None if every search overflows, by its limit or by the memory.
 
     The objective is convex in α². The impostors at one α include those at any larger one, so that
     one exact search serves all larger multiples. Another search is needed only if the objective
@@ -239,7 +239,7 @@ def _best_squared_multiple(
     for _ in range(_MULTIPLE_SEARCHES):
         try:
             pairs, impostors = search(objective.scaled(Z, square), square * targets, 0.0)
-        except neighbors.TooManyPairs:
+        except (neighbors.TooManyPairs, MemoryError):
             if best is not None:
                 break
             overflow, square = square, 4 * square

@@ -125,23 +125,20 @@ class LocalPairs:
         moved = np.arange(len(self.X))  # where the rows of targets are now
         moved[kept] = n + np.searchsorted(numbers, self.numbers[kept])
         X[moved[kept]] = self.X[kept]
-        places = []
-        for part in found:
-            if part.halo is None:
-                places.append(part.cols)
-                continue
-            place = n + np.searchsorted(numbers, part.halo_numbers)
-            X[place] = part.halo
-            places.append(place[part.cols])
         counts = [np.bincount(part.rows, minlength=n) for part in found]
         indptr = np.zeros(n + 1, dtype=np.int64)
         np.cumsum(sum(counts, np.zeros(n, dtype=np.int64)), out=indptr[1:])
         rows, cols = np.repeat(np.arange(n), np.diff(indptr)), np.empty(indptr[-1], dtype=np.int64)
         sqdist = np.empty(indptr[-1])
         next_slot = indptr[:-1].copy()  # of each anchor
-        for part, place, count in zip(found, places, counts, strict=True):
-            slots = np.arange(len(place)) + np.repeat(next_slot - np.cumsum(count) + count, count)
-            cols[slots], sqdist[slots] = place, part.sqdist
+        for part, count in zip(found, counts, strict=True):
+            slots = np.repeat(next_slot - np.cumsum(count) + count, count)
+            slots += np.arange(len(slots))
+            cols[slots], sqdist[slots] = part.cols, part.sqdist
+            if part.halo is not None:
+                place = n + np.searchsorted(numbers, part.halo_numbers)
+                X[place] = part.halo
+                cols[slots] = place[part.cols]
             next_slot += count
         targets = replace(self.targets, cols=moved[self.targets.cols])
         everyone = np.concatenate([self.numbers[:n], numbers])
