@@ -81,15 +81,21 @@ class Report:
     def best_estimator(self) -> Any:
         """Return the recommended estimator, unfitted, as it was tried.
 
-        If the comparison is undecided, it is the one with the best number.
+        If the comparison is undecided, it is the one with the best number. Where `standardized` is
+        True it was fitted to standardised features, and needs them again: see the example.
 
         Examples
         --------
+        >>> from sklearn.pipeline import make_pipeline
+        >>> from sklearn.preprocessing import StandardScaler
+        >>> from likewise import MetricKNN
         >>> from likewise.datasets import load
         >>> from likewise.evaluation import compare
         >>> wine = load("wine")
-        >>> compare(wine.X, wine.y, ["Euclidean", "RCA"]).best_estimator()
+        >>> best = compare(wine.X, wine.y, ["Euclidean", "RCA"]).best_estimator()
+        >>> best
         RCA()
+        >>> knn = make_pipeline(StandardScaler(), MetricKNN(metric=best)).fit(wine.X, wine.y)
         """
         fitted = [row for row in self.rows if row.failed is None]
         if not fitted:
