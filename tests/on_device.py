@@ -5,7 +5,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
-DEVICE = "cuda:0" if torch.cuda.is_available() else "cpu"
+DEVICE = torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
 # As a device that is set, "cpu" would mean that tensors go to the host; "cpu:0" stands for a GPU.
 DEVICE_TO_SET = "cuda:0" if torch.cuda.is_available() else "cpu:0"
 

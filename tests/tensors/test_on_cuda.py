@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import likewise as lw
+from likewise._runtime.kernel_check import has_kernels
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
@@ -38,7 +39,10 @@ def test_kernels_are_compiled_and_agree_with_plain_torch(learner):
     X, y = clusters()
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)  # raised where a kernel is not used
-        learner.fit(torch.as_tensor(X, device="cuda"), y)
+        rows = torch.as_tensor(X, device="cuda")
+        learner.fit(rows, y)
+    assert has_kernels(rows.device)
+    assert np.isfinite(learner.components_).all()
 
 
 @pytest.mark.parametrize("learner", [lw.LMNN(), lw.NCA(), lw.RCA(), lw.EmbeddingAdapter()], ids=str)

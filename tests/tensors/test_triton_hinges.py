@@ -6,10 +6,10 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 pytest.importorskip("triton", reason="Triton is not installed")
 
+from on_device import DEVICE, there  # noqa: E402
+
 from likewise.objectives import GroupedPairs, LargeMargin, triton_hinges  # noqa: E402
 from likewise.objectives.torch_large_margin import TensorPairs, TorchLargeMargin  # noqa: E402
-
-DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def random_groups(random, n_groups, most):
@@ -34,9 +34,6 @@ def test_losses_are_those_of_arrays(n_groups, n_targets, n_impostors, smoothing)
     ]
     ours = LargeMargin(np.zeros((n_groups, 1)), *pairs, weights, 0.4, 1.0, smoothing, n_jobs=1)
     expected = ours.loss(*sqdist, pull=0.7)
-
-    def there(values):
-        return torch.from_numpy(np.ascontiguousarray(values)).to(DEVICE)
 
     tensors = [
         TensorPairs(there(part.rows), there(part.cols), there(part.indptr)) for part in pairs

@@ -6,11 +6,11 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 pytest.importorskip("triton", reason="Triton is not installed")
 
+from on_device import DEVICE, there  # noqa: E402
+
 from likewise._runtime import kernel_check  # noqa: E402
 from likewise.objectives import SoftmaxNeighbours, triton_neighbours  # noqa: E402
 from likewise.objectives import torch_softmax_neighbours as plain  # noqa: E402
-
-DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 # Where a sample is infinitely far from others, or from itself, the interpreter warns.
 pytestmark = pytest.mark.filterwarnings("ignore:(overflow|invalid value):RuntimeWarning")
@@ -53,8 +53,8 @@ def samples(n_samples, n_features, *, size=1.0, n_classes=3):
 def test_probabilities_and_sums_are_those_of_the_definition(n_samples, n_features, size, n_classes):
     Z, classes = samples(n_samples, n_features, size=size, n_classes=n_classes)
     expected = by_definition(Z, classes)
-    there = torch.from_numpy(Z).to(DEVICE), torch.from_numpy(classes).to(DEVICE)
-    found = triton_neighbours.probability_and_product(*there)
+    given = there(Z), there(classes)
+    found = triton_neighbours.probability_and_product(*given)
     for ours, theirs in zip(found, expected, strict=True):
         scale = np.abs(theirs).max() + 1e-300
         np.testing.assert_allclose(ours.cpu().numpy() / scale, theirs / scale, atol=2e-5)
@@ -101,8 +101,8 @@ def test_without_the_size_of_shared_memory_tiles_fit_the_least(monkeypatch):
 def test_few_sums_of_chunks_are_in_memory(monkeypatch, limit):
     """Three chunks: neither the tiles of a large GPU nor little memory change the result."""
     Z, classes = samples(700, 5)
-    there = torch.from_numpy(Z).to(DEVICE), torch.from_numpy(classes).to(DEVICE)
-    expected = triton_neighbours.probability_and_product(*there)
+    given = there(Z), there(classes)
+    expected = triton_neighbours.probability_and_product(*given)
     one_chunk, many = 768 * 16, 1 << 40
     sums, tile = (one_chunk, many) if limit == "sums" else (many, one_chunk)
     monkeypatch.setattr(triton_neighbours, "_PARTIAL_SUMS", sums)
@@ -111,7 +111,7 @@ def test_few_sums_of_chunks_are_in_memory(monkeypatch, limit):
     monkeypatch.setattr(
         torch, "empty", lambda shape, **kind: allocated.append(shape) or empty(shape, **kind)
     )
-    found = triton_neighbours.probability_and_product(*there)
+    found = triton_neighbours.probability_and_product(*given)
     assert (1, 768, 16) in allocated
     for ours, theirs in zip(found, expected, strict=True):
         assert torch.equal(ours, theirs)
@@ -137,7 +137,7 @@ def _kernels(monkeypatch):
 
 
 def gradient_of(X, y, L):
-    rows = torch.from_numpy(X).to(DEVICE)
+    rows = there(X)
     return plain.TorchSoftmaxNeighbours.of(rows, y).same_class_probability(L)
 
 
@@ -170,18 +170,14 @@ def test_what_single_precision_would_lose_is_computed_in_double(monkeypatch, dty
 @pytest.mark.usefixtures("double_by_default")
 def test_the_default_type_of_tensors_does_not_matter():
     Z, classes = samples(40, 3)
-    found = triton_neighbours.probability_and_product(
-        torch.from_numpy(Z).to(DEVICE), torch.from_numpy(classes).to(DEVICE)
-    )
+    found = triton_neighbours.probability_and_product(there(Z), there(classes))
     np.testing.assert_allclose(found[0].cpu().numpy(), by_definition(Z, classes)[0], atol=2e-5)
-    halves = triton_neighbours._Halves.of(torch.from_numpy(Z).to(DEVICE))
+    halves = triton_neighbours._Halves.of(there(Z))
     assert halves.sqnorms.dtype == torch.float32
 
 
 def test_rows_that_are_almost_zero():
     Z, classes = samples(40, 3)
-    found = triton_neighbours.probability_and_product(
-        torch.from_numpy(Z * 1e-311).to(DEVICE), torch.from_numpy(classes).to(DEVICE)
-    )
+    found = triton_neighbours.probability_and_product(there(Z * 1e-311), there(classes))
     others = (classes[:, None] == classes).sum(axis=1) - 1
     np.testing.assert_allclose(found[0].cpu().numpy(), others / 39, atol=1e-6)

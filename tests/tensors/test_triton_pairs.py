@@ -6,15 +6,15 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 pytest.importorskip("triton", reason="Triton is not installed")
 
+from on_device import DEVICE, there  # noqa: E402
+
 from likewise import _loops  # noqa: E402
 from likewise._numerics import torch_pairs, triton_pairs  # noqa: E402
 from likewise._runtime import kernel_check  # noqa: E402
 
-DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-
 
 def on_device(*arrays):
-    return [torch.from_numpy(np.ascontiguousarray(array)).to(DEVICE) for array in arrays]
+    return [there(array) for array in arrays]
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -97,7 +97,7 @@ def test_a_kernel_is_checked_once_per_device_and_variant():
 def test_a_kernel_is_checked_whatever_the_default_device_of_tensors():
     check = kernel_check.KernelCheck("an example", triton_pairs._sqdist_agrees)
     with torch.device("meta"):
-        assert check.passes(torch.device(DEVICE), 7, torch.float32, torch.float64)
+        assert check.passes(DEVICE, 7, torch.float32, torch.float64)
 
 
 def fail_to_compile(device):
@@ -202,7 +202,7 @@ def test_a_search_and_a_fit_use_the_kernels_where_they_pass(monkeypatch):
                 used.append(name) or function(*args, **options)
             ),
         )
-    rows = torch.from_numpy(X).to(DEVICE)
+    rows = there(X)
     found = neighbors.within_radius_of_other_class(rows, y, 1.0)
     for ours, theirs in zip(found, expected, strict=True):
         np.testing.assert_array_equal(ours.cpu().numpy(), theirs)

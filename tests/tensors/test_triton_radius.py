@@ -11,9 +11,9 @@ from likewise import neighbors
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 pytest.importorskip("triton", reason="Triton is not installed")
 
-from likewise.neighbors import _triton_radius  # noqa: E402
+from on_device import DEVICE, there  # noqa: E402
 
-DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+from likewise.neighbors import _triton_radius  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +34,7 @@ def brute_force(Z, labels, radius2):
 
 def search(Z, labels, radius2, **options):
     found = _triton_radius.within_radius_of_other_class(
-        *(torch.from_numpy(np.ascontiguousarray(part)).to(DEVICE) for part in (Z, labels, radius2)),
+        *(there(part) for part in (Z, labels, radius2)),
         **options,
     )
     return [part.cpu().numpy() for part in found]
@@ -124,7 +124,7 @@ def test_few_candidates_are_proposed_that_are_not_pairs():
     """A slack that is too wide would also give the right pairs."""
     random = np.random.default_rng(4)
     Z, labels = random.normal(size=(256, 8)).astype(np.float32), random.integers(0, 3, size=256)
-    tensors = [torch.from_numpy(part).to(DEVICE) for part in (Z, labels, np.full(256, 6.0))]
+    tensors = [there(part) for part in (Z, labels, np.full(256, 6.0))]
     scan = _triton_radius._Scan.of(*tensors)
     n_candidates = sum(len(part) for part in scan.run(1 << 16))
     n_pairs = len(brute_force(Z, labels, np.full(256, 6.0))[0])
@@ -140,14 +140,12 @@ def test_thresholds_below_the_bound_would_miss_pairs():
     radii = np.nextafter(sqdist.min(axis=1), np.inf)  # each reaches its nearest by a hair
     rows, cols, _ = assert_is_the_definition(Z, labels, radii)
     n_pairs = len({(min(pair), max(pair)) for pair in zip(rows, cols, strict=True)})
-    scan = _triton_radius._Scan.of(
-        *(torch.from_numpy(part).to(DEVICE) for part in (Z, labels, radii))
-    )
+    scan = _triton_radius._Scan.of(*(there(part) for part in (Z, labels, radii)))
     assert sum(len(part) for part in scan.run(1 << 16)) >= n_pairs
     scale = 2.0 ** (14 - np.frexp(np.abs(Z - Z.mean(axis=0)).max())[1])
     half = scan.rows[:256].double().square().sum(dim=1) / 2
     scan.high[:256] = half
-    scan.low[:256] = half - torch.from_numpy(radii).to(DEVICE)[scan.order] * (scale**2 / 2)
+    scan.low[:256] = half - there(radii)[scan.order] * (scale**2 / 2)
     assert sum(len(part) for part in scan.run(1 << 16)) < 0.8 * n_pairs
 
 
@@ -239,24 +237,22 @@ def test_depth_is_a_power_of_two_or_a_multiple_of_the_step(n_features, depth):
 def test_the_check_of_the_kernel_passes_and_fails(monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert _triton_radius._agrees(torch.device(DEVICE), 3)
+        assert _triton_radius._agrees(DEVICE, 3)
     with monkeypatch.context() as patch:
         patch.setattr(_triton_radius, "_memory", lambda Z: 1000)
         with pytest.raises(MemoryError):  # the plain search would agree with itself
-            _triton_radius._agrees(torch.device(DEVICE), 3)
+            _triton_radius._agrees(DEVICE, 3)
     monkeypatch.setattr(
         _triton_radius, "_settle", lambda *args: _triton_radius._nothing(args[0])[1:]
     )
-    assert not _triton_radius._agrees(torch.device(DEVICE), 3)
+    assert not _triton_radius._agrees(DEVICE, 3)
 
 
 @pytest.mark.usefixtures("double_by_default")
 def test_the_default_type_of_tensors_does_not_matter():
     Z = np.random.default_rng(5).normal(size=(150, 4))
     labels, radius2 = np.arange(150) % 3, np.full(150, 0.5)
-    scan = _triton_radius._Scan.of(
-        *(torch.from_numpy(part).to(DEVICE) for part in (Z, labels, radius2))
-    )
+    scan = _triton_radius._Scan.of(*(there(part) for part in (Z, labels, radius2)))
     for thresholds in (scan.low, scan.high, scan.screen, scan.widths):
         assert thresholds.dtype == torch.float32
     assert len(assert_is_the_definition(Z, labels, radius2)[0]) > 0

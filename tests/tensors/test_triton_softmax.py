@@ -6,11 +6,11 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 pytest.importorskip("triton", reason="Triton is not installed")
 
+from on_device import DEVICE, there  # noqa: E402
+
 from likewise._runtime import kernel_check  # noqa: E402
 from likewise.objectives import SoftmaxNeighbours, triton_softmax  # noqa: E402
 from likewise.objectives import torch_softmax_neighbours as plain  # noqa: E402
-
-DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def by_definition(products, sqnorms, anchors, classes):
@@ -39,7 +39,7 @@ def test_weights_and_probabilities_are_those_of_the_definition(
     classes = np.sort(random.integers(0, n_classes, size=n_samples))
     given = (products, sqnorms, anchors, classes)
     expected = by_definition(*given)
-    found = softmax(*(torch.from_numpy(part).to(DEVICE) for part in given))
+    found = softmax(*(there(part) for part in given))
     for ours, theirs in zip(found, expected, strict=True):
         np.testing.assert_allclose(ours.cpu().numpy(), theirs, rtol=1e-10, atol=1e-14)
 
@@ -66,7 +66,7 @@ def test_gradients_by_the_kernel_are_those_of_arrays(monkeypatch):
     monkeypatch.setattr(plain, "softmax_weights", None)  # not used
     monkeypatch.setattr(triton_softmax.CHECK, "agrees", lambda device, block: True)
     monkeypatch.setattr(plain, "tile_elements", lambda device: 4 * 50 * 11)
-    rows = torch.from_numpy(X).to(DEVICE)
+    rows = there(X)
     found = plain.TorchSoftmaxNeighbours.of(rows, y).same_class_probability(L)
     for ours, theirs in zip(found, expected, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)

@@ -9,8 +9,10 @@ from sklearn.datasets import load_digits
 
 import likewise as lw
 from likewise import _loops
+from likewise._loops.distances import types
 from likewise._runtime import blocks
 from likewise._runtime.blocks import stored_results
+from likewise.batch.lmnn import estimator
 from likewise.batch.lmnn.blocked_search import BlockedImpostorSearch
 
 
@@ -179,6 +181,30 @@ def test_pairs_that_do_not_fit_are_left_for_a_larger_multiple(tmp_path, overlapp
         tracemalloc.stop()
     assert peak < 3 * 2**24
     assert np.isfinite(learner.objective_)
+
+
+@pytest.mark.usefixtures("always_blocks")
+def test_scans_of_which_no_pairs_fit_are_said_in_the_words_of_lmnn(tmp_path, digits, monkeypatch):
+    supervise, learner = estimator.supervise_blocks, lw.LMNN()
+
+    def no_memory_from_here(*args):  # targets are selected by scans as well
+        found = supervise(*args)
+        select = found[1].select_targets
+
+        def selected(Z):
+            selection = select(Z)
+            monkeypatch.setattr(types, "UNCHECKED_BYTES", 0)
+            monkeypatch.setattr(types, "allowed_memory", lambda: 0)
+            return selection
+
+        found[1].select_targets = selected
+        return found
+
+    monkeypatch.setattr(estimator, "supervise_blocks", no_memory_from_here)
+    sentence = "more pairs of rows of different classes within the margin than fit in .*max_memory"
+    with pytest.raises(MemoryError, match=sentence):
+        learner.fit(on_disk(tmp_path, digits[0]), digits[1])
+    assert not hasattr(learner, "components_")
 
 
 @pytest.mark.usefixtures("always_blocks")

@@ -34,6 +34,8 @@ def test_lbfgs_returns_none_at_a_minimum():
 class Median:
     """``Σ |x - tᵢ|`` as two hinges each: the median is the minimiser, and the bound is known."""
 
+    zero = 0.0
+
     def __init__(self, points, overflows=lambda x: False):
         self.points = points
         self.overflows = overflows

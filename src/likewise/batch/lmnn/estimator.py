@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -45,7 +44,7 @@ from likewise.batch.lmnn.preconditioning import CentredData, Preconditioner, cen
 from likewise.batch.lmnn.problem import LMNNProblem, best_multiple, penalty_towards
 from likewise.batch.lmnn.projected_subgradient import projected_subgradient
 from likewise.batch.lmnn.targets import LabelSupervision, Supervision, TripletSupervision
-from likewise.batch.lmnn.working_set import working_set_lbfgs, zero_objective
+from likewise.batch.lmnn.working_set import working_set_lbfgs
 from likewise.constraints import as_triplets
 from likewise.kernels import KERNEL_RULES
 from likewise.metric import canonical_components, canonical_form
@@ -301,7 +300,6 @@ class LMNN(KernelMetric):
         total_weight = float(selection.weights.sum())
         penalty = penalty_towards(L, self.regularization * total_weight)
         certified = n_components == X.shape[1]
-        ending = {"certified": certified, "zero": zero_objective(self.margin, total_weight)}
         n_iter, kernel_state = 0, self._space_attributes(space)
 
         def attributes(L: Array) -> dict[str, Any]:
@@ -311,12 +309,12 @@ class LMNN(KernelMetric):
             if pass_number:
                 selection = supervision.select_targets(data.transform(L, self.n_jobs))
             objective = selection.objective(data.X, self.push, self.margin, self.n_jobs)
-            problem = LMNNProblem(objective, selection.search, penalty)
+            problem = LMNNProblem(objective, selection.search, penalty, total_weight)
             if self.solver == "projected":
                 found, L = self._minimise_in_matrix(problem, L, attributes)
             else:
                 found, L = self._minimise_in_components(
-                    problem, L, ending, data, validation, attributes
+                    problem, L, certified, data, validation, attributes
                 )
             n_iter += found.n_iter
             if found.status == "interrupted":
@@ -352,7 +350,7 @@ class LMNN(KernelMetric):
         self,
         problem: LMNNProblem,
         L: Array,
-        ending: dict[str, Any],
+        certified: bool,
         data: CentredData,
         validation: ValidationSet | None,
         attributes: Callable[[Array], dict[str, Any]],
@@ -365,13 +363,13 @@ class LMNN(KernelMetric):
             error = ErrorRate(validation, data, to_original, self.n_neighbors, self.n_jobs)
         found = self._solve(
             working_set_lbfgs,
-            LMNNProblem(replace(problem.objective, X=X), problem.search, problem.penalty),
+            problem.of_rows(X),
             L @ from_original,
             fitted=lambda x: attributes(x @ to_original),
             tol=self.tol,
             margin=self.margin,
+            certified=certified,
             validation_error=error,
-            **ending,
         )
         return found, found.x @ to_original
 

@@ -39,7 +39,7 @@ from likewise.batch.lmnn.multi_metric_problem import objective_and_search
 from likewise.batch.lmnn.preconditioning import Preconditioner, centred_data
 from likewise.batch.lmnn.problem import LMNNProblem, penalty_towards
 from likewise.batch.lmnn.targets import LabelSupervision
-from likewise.batch.lmnn.working_set import working_set_lbfgs, zero_objective
+from likewise.batch.lmnn.working_set import working_set_lbfgs
 from likewise.metric import canonical_form
 
 
@@ -287,12 +287,11 @@ class MultiMetricLMNN(NeighborVoter):
 
         found = self._solve(
             working_set_lbfgs,
-            LMNNProblem(replace(objective, X=preconditioner.X), search, penalty),
+            LMNNProblem(replace(objective, X=preconditioner.X), search, penalty, total_weight),
             np.stack([start] * n_clusters),
             fitted=lambda x: {**attributes, "components_": components(x).astype(dtype)},
             tol=self.tol,
             margin=self.margin,
-            zero=zero_objective(self.margin, total_weight),
             validation_error=validation_error if len(held_out) else None,
         )
         self.duality_gap_ = 1.0 if found.gap is None else found.gap

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -25,6 +25,7 @@ _UNSEEN_SHARES_FOR_SLACK = (
 )  # unseen share of the loss below or above which the slack changes
 _MAX_FACTOR = 64.0  # how much larger α² may be than where its impostors were searched
 _MULTIPLE_SEARCHES = 12
+_ZERO_SHARE = 1e-12
 
 
 class LMNNProblem:
@@ -38,6 +39,8 @@ class LMNNProblem:
         The exact search.
     penalty : QuadraticPenalty or None
         What is added to the objective.
+    total_weight : float
+        The sum of the weights of the anchors.
     """
 
     def __init__(
@@ -45,13 +48,22 @@ class LMNNProblem:
         objective: LargeMargin,
         search: ImpostorSearch,
         penalty: QuadraticPenalty | None = None,
+        total_weight: float = 0.0,
     ) -> None:
-        self.objective = objective
+        self.objective, self.total_weight = objective, total_weight
+        # By one hinge of the margin per anchor. The first objective is no measure: one row that is
+        # far from all others may be nearly all of it.
+        self.zero = _ZERO_SHARE * objective.margin * total_weight
         self.search = search
         self.penalty = penalty
         self._slack = _FIRST_SLACK
         self._searched: _Searched | None = None
         self._stepped: _PenalisedObjective | None = None  # which the last steps were taken on
+
+    def of_rows(self, X: Any) -> LMNNProblem:
+        """Return the problem of the same rows in other coordinates."""
+        objective = replace(self.objective, X=X)
+        return LMNNProblem(objective, self.search, self.penalty, self.total_weight)
 
     @cached_property
     def _lower_bound(self) -> LowerBound:

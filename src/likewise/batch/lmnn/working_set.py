@@ -60,7 +60,16 @@ class Evaluation:
 
 
 class HingeProblem(Protocol):
-    """A sum of many hinges, few of which are active at a time."""
+    """A sum of many hinges, few of which are active at a time.
+
+    Attributes
+    ----------
+    zero : float
+        The objective that counts as 0. Where its infimum is 0 it decreases without end, and has no
+        useful bound.
+    """
+
+    zero: float
 
     def evaluate_exactly(self, x: Array, smoothing: float) -> Evaluation | None:
         """Evaluate all hinges at x and renew the working set; None if it would be too large."""
@@ -86,7 +95,6 @@ def working_set_lbfgs(
     max_iter: int,
     tol: float,
     margin: float = 1.0,
-    zero: float = 0.0,
     certified: bool = True,
     validation_error: Callable[[Array], float] | None = None,
     watcher: Watcher | None = None,
@@ -108,12 +116,10 @@ def working_set_lbfgs(
     max_iter : int
         Number of L-BFGS steps allowed.
     tol : float
-        Converged when (value - lower bound) / value is at most `tol`.
+        Converged when (value - lower bound) / value is at most `tol`, or the value is that of
+        ``problem.zero``.
     margin : float
         The unit of the smoothing.
-    zero : float
-        Converged when the objective is at most this, too: where its infimum is 0, it decreases
-        without end and has no useful bound.
     certified : bool
         Whether the lower bound is one of this problem. If not, converged means that the smoothing
         error is below `tol` and that the last steps lowered the objective by less than a tenth of
@@ -132,9 +138,7 @@ def working_set_lbfgs(
         the last point is evaluated, too; a second interrupt ends that. If there is no evaluation at
         all, the start is returned with an unknown value and no gap.
     """
-    state = _State(
-        problem, start, max_iter, tol, margin, zero, certified, validation_error, watcher
-    )
+    state = _State(problem, start, max_iter, tol, margin, certified, validation_error, watcher)
     try:
         status = state.run()
         if status == "stalled" and validation_error is not None:
@@ -144,14 +148,6 @@ def working_set_lbfgs(
         with contextlib.suppress(KeyboardInterrupt):
             state.evaluate_last()
     return state.solution(status)
-
-
-def zero_objective(margin: float, total_weight: float) -> float:
-    """Return the objective that counts as 0: a share of one hinge of the margin per anchor.
-
-    The first objective is no measure of it: one row that is far from all others may be all of that.
-    """
-    return 1e-12 * margin * total_weight
 
 
 class _State:
@@ -164,13 +160,12 @@ class _State:
         max_iter: int,
         tol: float,
         margin: float,
-        zero: float,
         certified: bool,
         validation_error: Callable[[Array], float] | None,
         watcher: Watcher | None,
     ) -> None:
         self.problem, self.x = problem, np.array(start, dtype=np.float64)
-        self.max_iter, self.tol, self.zero, self.certified = max_iter, tol, zero, certified
+        self.max_iter, self.tol, self.certified = max_iter, tol, certified
         self.smoothing, self.min_smoothing = _FIRST_SMOOTHING * margin, _MIN_SMOOTHING * margin
         self.validation_error, self.watcher = validation_error, watcher
         self.lowest_error, self.evaluations_since_lowest = np.inf, 0
@@ -191,7 +186,7 @@ class _State:
         self.record(current)
         while True:
             proved = self.certified and self.gap(min(current.value, self.best_value)) <= self.tol
-            if proved or current.value <= self.zero:
+            if proved or current.value <= self.problem.zero:
                 return "converged"
             if self.evaluations_since_lowest >= _PATIENCE:
                 return "converged"

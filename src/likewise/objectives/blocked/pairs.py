@@ -134,11 +134,12 @@ class LocalPairs:
         for part, count in zip(found, counts, strict=True):
             slots = np.repeat(next_slot - np.cumsum(count) + count, count)
             slots += np.arange(len(slots))
-            cols[slots], sqdist[slots] = part.cols, part.sqdist
+            places = part.cols
             if part.halo is not None:
-                place = n + np.searchsorted(numbers, part.halo_numbers)
-                X[place] = part.halo
-                cols[slots] = place[part.cols]
+                of_halo = n + np.searchsorted(numbers, part.halo_numbers)
+                X[of_halo] = part.halo
+                places = of_halo[part.cols]
+            cols[slots], sqdist[slots] = places, part.sqdist
             next_slot += count
         targets = replace(self.targets, cols=moved[self.targets.cols])
         everyone = np.concatenate([self.numbers[:n], numbers])
